@@ -13,6 +13,7 @@ use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
 use super::progress::Progress;
+use super::untouched::Untouched;
 use crate::engine::WrittenFile;
 use crate::store::InputState;
 use hindmost_core::learning::Observed;
@@ -52,12 +53,20 @@ pub(super) struct Running {
     pub(super) cut_short: Option<String>,
     /// Files outside its folder that it was seen to have open for writing, at most [`MOST_WRITTEN`].
     pub(super) wrote: Vec<WrittenFile>,
+    /// What decides whether it may be stopped so that its task starts again; `None` if it has to be waited for.
+    untouched: Option<Untouched>,
 }
 
 impl Running {
     /// True if the attempt's command has not begun yet.
     pub(super) fn is_starting(&self) -> bool {
         self.launched.is_some()
+    }
+
+    /// True if the attempt has certainly changed no file yet that its command does not write anew. It can do nothing now and has
+    /// these files open.
+    pub(super) fn has_changed_nothing(&self, open: &[WrittenFile]) -> bool {
+        self.untouched.as_ref().is_some_and(|untouched| untouched.is_so(open))
     }
 
     /// Returns why this attempt is being killed; `None` if it is not.
@@ -118,10 +127,18 @@ impl Attempts {
             launched: None,
             cut_short: None,
             wrote: Vec::new(),
+            untouched: None,
         };
         match self.running.insert(attempt, new) {
             Some(earlier) => self.free.push(Reverse(earlier.slot)),
             None => *self.by_job.entry(attempt.task.job).or_default() += 1,
+        }
+    }
+
+    /// Notes what decides whether an attempt may be stopped so that its task starts again.
+    pub(super) fn note_untouched(&mut self, attempt: AttemptId, untouched: Option<Untouched>) {
+        if let Some(running) = self.running.get_mut(&attempt) {
+            running.untouched = untouched;
         }
     }
 

@@ -150,6 +150,7 @@ impl Driver<'_> {
         let store = &mut self.jobs[attempt.task.job].store;
         let made = store.make_attempt(attempt).map(drop);
         let made = made.and_then(|()| input.as_ref().map_or(Ok(()), |input| store.note_input(attempt, input)));
+        let untouched = self.untouched_before(attempt);
         let started =
             made.and_then(|()| self.with_launch(attempt, (node, from), |engine, launch| engine.start(launch))?);
         match started {
@@ -160,9 +161,11 @@ impl Driver<'_> {
                     // It has waited for an earlier attempt or for the system, or its start was decided by an earlier process.
                     self.happen(&Event::AttemptRunning { attempt, waited: Some(waited) })?;
                     self.enter(attempt, node, from, input, true);
+                    self.attempts.note_untouched(attempt, untouched);
                     return Ok(());
                 }
                 self.enter(attempt, node, from, input, has_begun);
+                self.attempts.note_untouched(attempt, untouched);
                 if has_begun && state == AttemptState::Starting {
                     self.happen(&Event::AttemptRunning { attempt, waited: None })?;
                 }

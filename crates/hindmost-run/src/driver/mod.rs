@@ -17,6 +17,7 @@
 //! | `fault_injection.rs` | the faults of `--chaos`, and when they happen |
 //! | `node_loss.rs` | the nodes that the engine has lost, and tasks that wait for the ends of attempts there |
 //! | `limits.rs` | how long attempts may take |
+//! | `untouched.rs` | whether an attempt has changed files that its command does not write anew |
 //! | `task_ends.rs` | how the last attempt of each failed task ended |
 //! | `full_disk.rs` | since when the run waits for space on a disk |
 //! | `shutdown.rs` | whether the run continues |
@@ -59,6 +60,7 @@ mod shared_writes;
 mod shutdown;
 mod stopping;
 mod task_ends;
+mod untouched;
 mod utilization;
 mod waiting;
 mod watches;

@@ -23,6 +23,7 @@ use super::jobs::ONLY;
 use super::journal::LiveJournal;
 use super::permanent::FailedBefore;
 use super::recheck::{self, TaskFailures, cut_short_by};
+use super::untouched::Untouched;
 use super::{Driver, RunError, RunOptions};
 use crate::engine::NodeOffer;
 use crate::store::{EndMarker, Store, Whereabouts};
@@ -259,6 +260,11 @@ impl Driver<'_> {
                 && self.with_launch(*attempt, (*node, from), |engine, launch| engine.adopt(launch)).unwrap_or(false)
             {
                 self.enter(*attempt, *node, from, input, true);
+                let phase = self.jobs[ONLY].phase(attempt.task);
+                if phase.restarts_until_it_changes() {
+                    let untouched = Untouched::by_position_only(phase, attempt.task.index);
+                    self.attempts.note_untouched(*attempt, untouched);
+                }
                 adopted.insert(*attempt);
             }
         }
@@ -290,7 +296,7 @@ impl Driver<'_> {
                 if state == AttemptState::Starting {
                     self.happen(&Event::AttemptRunning { attempt, waited: None })?;
                 }
-                if is_unwanted && !self.is_finished(attempt.task) && self.is_restarted_until_it_adds(attempt.task) {
+                if is_unwanted && !self.is_finished(attempt.task) && self.is_restarted_until_it_changes(attempt.task) {
                     self.stop_for_restart(attempt, None);
                 } else if is_unwanted {
                     self.kill(attempt, Kill::Decided);
@@ -302,8 +308,8 @@ impl Driver<'_> {
                 // Nothing to do: the attempt that this one replaces has not ended yet, or this loop has just started this one.
             } else if is_unwanted {
                 self.enter(attempt, node, 0.0, None, true);
-                // An attempt that has not been stopped, because it may have added to a file, counts as it has ended.
-                if self.is_finished(attempt.task) || !self.is_restarted_until_it_adds(attempt.task) {
+                // An attempt that has not been stopped, because it may have changed a file, counts as it has ended.
+                if self.is_finished(attempt.task) || !self.is_restarted_until_it_changes(attempt.task) {
                     self.kill(attempt, Kill::Decided);
                 }
                 self.ended(vec![(attempt, None, None)])?;

@@ -21,6 +21,7 @@ use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::record::Event;
 
 use super::attempts::Kill;
+use super::untouched::Untouched;
 use super::{Driver, RunError};
 use crate::engine::WrittenFile;
 use crate::job_file::Copies;
@@ -197,37 +198,40 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// True if attempts of a task may be stopped for a restart only as long as they have added nothing to their file.
-    pub(super) fn is_restarted_until_it_adds(&self, task: TaskId) -> bool {
-        self.jobs[task.job].phase(task).restarts_until_it_adds()
+    /// True if attempts of a task may be stopped for a restart only as long as they have changed nothing that they do not write anew.
+    pub(super) fn is_restarted_until_it_changes(&self, task: TaskId) -> bool {
+        self.jobs[task.job].phase(task).restarts_until_it_changes()
     }
 
-    /// Stops an attempt so that its task starts again. If the restart would add once more to a file what the attempt has added, or
-    /// if nobody can know, it goes on: then it counts when it ends.
+    /// Returns what decides whether an attempt that starts now may be stopped for a restart, if anything does.
+    pub(super) fn untouched_before(&self, attempt: AttemptId) -> Option<Untouched> {
+        let phase = self.jobs[attempt.task.job].phase(attempt.task);
+        // What can't be frozen could change a file after the look.
+        let is_watched = phase.restarts_until_it_changes() && self.engine.can_freeze();
+        is_watched.then(|| Untouched::before(phase, attempt.task.index)).flatten()
+    }
+
+    /// Stops an attempt so that its task starts again. If the restart would do again what the attempt has done to a file, or if
+    /// nobody can know, it goes on: then it counts when it ends.
     pub(super) fn stop_for_restart(&mut self, attempt: AttemptId, why: Option<&str>) {
-        if !self.is_restarted_until_it_adds(attempt.task) {
+        if !self.is_restarted_until_it_changes(attempt.task) {
             self.say_restart(attempt, why);
             self.kill(attempt, Kill::Decided);
             return;
         }
         self.engine.freeze(attempt);
-        // The one file to which the command adds is open from when it is opened until the attempt has added all. Of any other file to
-        // which the attempt may add, nobody knows what it has done.
-        let name = self.jobs[attempt.task.job].phase(attempt.task).added_by(attempt.task.index);
-        let mut open = self.engine.written_files(attempt);
-        open.retain(|file| !file.is_replaced && !file.is_scratch);
-        let is_untouched = |file: &WrittenFile| file.added_nothing && file.path.file_name() == name.as_deref();
-        if open.is_empty() || !open.iter().all(is_untouched) {
+        let open = self.engine.written_files(attempt);
+        if !self.attempts.get(attempt).is_some_and(|running| running.has_changed_nothing(&open)) {
             self.engine.thaw(attempt);
             self.say_second(
                 attempt,
                 "is waited for",
-                Some("it may have added to its file already, which a restart would do again"),
+                Some("it may have changed its files already, which a restart would do again"),
             );
             return;
         }
         self.say_restart(attempt, why);
-        // What it would do on SIGTERM could add to the file.
+        // What it would do on SIGTERM could change the files.
         self.kill_frozen(attempt);
     }
 

@@ -468,6 +468,10 @@ impl Engine for Local {
         }
     }
 
+    fn can_freeze(&self) -> bool {
+        true
+    }
+
     fn freeze(&mut self, attempt: AttemptId) {
         if let Some(running) = self.tokens.get(&attempt).and_then(|token| self.running.get_mut(token)) {
             running.slowed = None;

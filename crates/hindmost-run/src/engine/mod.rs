@@ -242,6 +242,11 @@ pub trait Engine {
         self.kill(attempt);
     }
 
+    /// True if [`Engine::freeze`] keeps an attempt from doing anything.
+    fn can_freeze(&self) -> bool {
+        false
+    }
+
     /// Stops all processes of an attempt without ending them, so that none of them does anything before the attempt is ended.
     fn freeze(&mut self, _attempt: AttemptId) {}
 

@@ -125,7 +125,7 @@ impl PlannedPhase {
                 let file = printable(&found.file);
                 match found.repeats {
                     Repeats::Always => write!(text, ", restarts and no copies (writes {file})"),
-                    Repeats::UntilItAdds => write!(text, ", restarts until it adds to {file}, and no copies"),
+                    Repeats::UntilItChanges => write!(text, ", restarts until it has changed {file}, and no copies"),
                     Repeats::Never => write!(text, ", no copies (writes {file})"),
                 }
             }

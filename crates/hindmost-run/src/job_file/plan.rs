@@ -1,7 +1,6 @@
 //! A checked job with all defaults and paths resolved.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ use super::describe::printable;
 use super::matrix::Matrix;
 use super::output::OutputTemplate;
 use super::shell::is_bourne;
-use super::writes::{Found, Repeats, added, written};
+use super::writes::{Changed, Found, Repeats, VARIABLES, changed, in_one_spelling, substituted, written};
 use crate::engine::{GPUS, NodeOffer, Speeds};
 
 /// A job file, checked and resolved.
@@ -331,21 +330,37 @@ impl PlannedPhase {
         self.idempotent && matches!(self.copies, Copies::Allowed | Copies::Forced)
     }
 
-    /// True if tasks get no copies only because of what their command writes, and it writes that from the beginning each time, or has added
-    /// nothing yet: an attempt may be stopped and its task started again.
+    /// True if tasks get no copies only because of what their command writes, and it writes that from the beginning each time, or it may be
+    /// seen that it has changed nothing yet: an attempt may be stopped and its task started again.
     pub fn may_restart(&self) -> bool {
         self.idempotent
-            && matches!(self.copies, Copies::WouldShare(Found { repeats: Repeats::Always | Repeats::UntilItAdds, .. }))
+            && matches!(
+                self.copies,
+                Copies::WouldShare(Found { repeats: Repeats::Always | Repeats::UntilItChanges, .. })
+            )
     }
 
-    /// True if an attempt may be stopped for a restart only as long as it has added nothing to the file that it has open for that.
-    pub fn restarts_until_it_adds(&self) -> bool {
-        matches!(self.copies, Copies::WouldShare(Found { repeats: Repeats::UntilItAdds, .. }))
+    /// True if an attempt may be stopped for a restart only as long as it has changed nothing that it does not write anew.
+    pub fn restarts_until_it_changes(&self) -> bool {
+        matches!(self.copies, Copies::WouldShare(Found { repeats: Repeats::UntilItChanges, .. }))
     }
 
-    /// Returns the name, without its folder, of the one file that a task's command adds to by a redirection.
-    pub fn added_by(&self, task: u32) -> Option<OsString> {
-        Path::new(&added(&self.command_of(task))?).file_name().map(OsString::from)
+    /// Returns the files that must be as they were before an attempt began if its task is to start again; `None` if nobody can know whether
+    /// it may. Paths are relative to the folder of the command, with `$HINDMOST_INPUT` and `$HINDMOST_TASK` in place.
+    pub fn changed_by(&self, task: u32) -> Option<Vec<Changed>> {
+        let input = self.input_of(task).map_or(Some(""), |input| input.to_str())?;
+        let values = [input.to_owned(), task.to_string()];
+        let mut files = changed(&self.command_of(task))?;
+        for file in &mut files {
+            if !file.by_state {
+                continue;
+            }
+            file.file = in_one_spelling(&file.file);
+            for (name, value) in VARIABLES.iter().zip(&values) {
+                file.file = substituted(&file.file, name, value);
+            }
+        }
+        Some(files)
     }
 
     /// True if the command names files for writing outside the folders of its attempts.
@@ -357,7 +372,10 @@ impl PlannedPhase {
     /// no file that it names.
     pub fn may_repeat(&self) -> bool {
         self.idempotent
-            && !matches!(self.copies, Copies::WouldShare(Found { repeats: Repeats::Never | Repeats::UntilItAdds, .. }))
+            && !matches!(
+                self.copies,
+                Copies::WouldShare(Found { repeats: Repeats::Never | Repeats::UntilItChanges, .. })
+            )
     }
 
     fn spec(&self) -> PhaseSpec {

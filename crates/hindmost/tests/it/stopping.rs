@@ -202,7 +202,7 @@ fn an_attempt_that_hangs_before_it_adds_starts_again() {
     // One that has added a line would add it again.
     let args = [&["map", "-j4", "sh late {} >> other", ":::"], &values[..]].concat();
     let mut child = start(&job, &args);
-    until("the run says so", || job.read("said").contains("map/4 (5) is waited for: it may have added to its file"));
+    until("the run says so", || job.read("said").contains("map/4 (5) is waited for: it may have changed its files"));
     job.write("go", "");
     assert_eq!(child.wait().unwrap().code(), Some(0), "{}", job.read("said"));
     assert_eq!(lines("other"), (1..=12).flat_map(|value| [value; 2]).collect::<Vec<_>>(), "{}", job.read("said"));
@@ -215,6 +215,32 @@ fn an_attempt_that_hangs_before_it_adds_starts_again() {
     job.write("go", "");
     assert_eq!(child.wait().unwrap().code(), Some(0), "{}", job.read("said"));
     assert_eq!(lines("third"), (1..=12).collect::<Vec<_>>(), "{}", job.read("said"));
+}
+
+#[test]
+fn an_attempt_that_hangs_before_it_changes_a_file_starts_again() {
+    let job = Job::new("");
+    let values: Vec<String> = (1..=12).map(|value| value.to_string()).collect();
+    let values: Vec<&str> = values.iter().map(String::as_str).collect();
+    values.iter().for_each(|value| job.write(&format!("{value}.in"), "a\n"));
+    job.write("early", "if [ $1 = 5 ] && mkdir first 2> /dev/null; then exec sleep 600; fi; sleep 0.3\n");
+    job.write("late", "sleep 0.3; if [ $1 = 5 ]; then touch waits; until test -e go; do sleep 0.1; done; fi\n");
+    let ran = map(&job, &[&["sh early {} && sed -i s/^/x/ {}.in && gzip {}.in", ":::"], &values[..]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("map/4 (5) is stopped and starts again"), "{}", ran.stderr);
+    for value in &values {
+        let text =
+            Command::new("gunzip").current_dir(job.path()).args(["-c", &format!("{value}.in.gz")]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&text.stdout), "xa\n", "{value}: {}", ran.stderr);
+        job.write(&format!("{value}.in"), "a\n");
+    }
+    // One that has changed its file would change it again.
+    let args = [&["map", "-j4", "sed -i s/^/x/ {}.in && sh late {}", ":::"], &values[..]].concat();
+    let mut child = start(&job, &args);
+    until("the run says so", || job.read("said").contains("map/4 (5) is waited for: it may have changed its files"));
+    job.write("go", "");
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{}", job.read("said"));
+    assert!(values.iter().all(|value| job.read(&format!("{value}.in")) == "xa\n"), "{}", job.read("said"));
 }
 
 #[test]

@@ -42,7 +42,7 @@ const fn kind(command: &'static str, made: &'static str, cure: Cure) -> Kind {
 
 const OUT: &str = "cat $1.out";
 
-const KINDS: [Kind; 20] = [
+const KINDS: [Kind; 26] = [
     kind("HALVES", "cat stdout", Cure::Copy),
     kind("--output {}.out HALVES", OUT, Cure::Copy),
     kind("HALVES > $HINDMOST_OUTPUT/x", "cat results/map/$2/x", Cure::Copy),
@@ -56,6 +56,12 @@ const KINDS: [Kind; 20] = [
     kind("HALVES > {}.part && mv {}.part {}.out", OUT, Cure::Line),
     kind("HALVES > {}.a; HALVES > {}.b; cmp {}.a {}.b", "cmp $1.a $1.b && cat $1.b", Cure::Line),
     kind("cp {} {}.out; ./late {} middle; sed -i s/^/x/ {}.out", "sed s/^x// $1.out", Cure::Line),
+    kind("./late {} middle; sed -i 's/^/x/' {}.in", "sed s/^x// $1.in", Cure::Line),
+    kind("perl -pi -e 's/^/x/' {}.in; ./late {} middle", "sed s/^x// $1.in", Cure::Line),
+    kind("gzip {}.in", "gunzip -c $1.in.gz", Cure::Line),
+    kind("mkdir -p done; ./late {} middle; mv {}.in done/", "cat done/$1.in", Cure::Line),
+    kind("sort -n -o {}.in {}.in", "cat $1.in", Cure::Line),
+    kind("HALVES >> {}.a; cat {}.a >> {}.out; rm {}.a", OUT, Cure::Line),
     kind("./late {} middle; tar -cf {}.tar {}", "tar -xOf $1.tar", Cure::Line),
     kind(
         "./late {} middle; python3 -c 'import sys; open(sys.argv[1] + \".out\", \"w\").write(open(sys.argv[1]).read())' {}",
@@ -101,6 +107,7 @@ fn tried(case: &Case) -> Result<bool, String> {
     for (at, value) in VALUES.iter().enumerate() {
         let lines: Vec<String> = (0..100).map(|line| format!("{} of {value}\n", 1000 * at + line)).collect();
         job.write(value, &lines.concat());
+        job.write(&format!("{value}.in"), &lines.concat());
     }
     let (late, point, seconds) = (VALUES[LATE], case.point, case.seconds);
     let is_late = format!("[ \"$1.$2.$HINDMOST_ATTEMPT\" = {late}.{point}.0 ]");
@@ -157,10 +164,10 @@ fn what_people_write_is_right_whatever_is_late() {
         let kind = order[number as usize % KINDS.len()];
         let is_hang = draw.one_in(3);
         let point = ["begin", "middle", "end"][draw.below(3) as usize];
-        // What has been added to a file can't be added again, so hanging there has no cure.
-        let can_hang = !matches!(KINDS[kind].cure, Cure::Adds)
-            && !KINDS[kind].command.contains(">>")
-            && !KINDS[kind].command.contains("sed -i");
+        // What a file has been changed to can't be changed again, so hanging there has no cure.
+        let command = KINDS[kind].command;
+        let changes = [">>", "sed -i", "{}.in"].iter().any(|what| command.contains(what));
+        let can_hang = !matches!(KINDS[kind].cure, Cure::Adds) && (!changes || point == "begin");
         let seconds = if is_hang && can_hang { 600.0 } else { 0.4 + draw.below(26) as f64 / 10.0 };
         Case { kind, point, seconds }
     });

@@ -5,6 +5,7 @@
 //! of a command as a person would who knows the usual programs, so it misses what a program writes without saying so. It is only used
 //! to leave out copies, never to allow any.
 
+mod changes;
 mod programs;
 mod words;
 
@@ -89,59 +90,125 @@ pub struct Found {
 /// Whether a command has the same effect if it is stopped and runs again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Repeats {
-    /// It may not: it changes or removes a file, adds to one at a time that its text does not show, or may refuse to write one again.
+    /// It may not: its text does not show which files it changes, or not in a way that could be checked.
     Never,
-    /// As long as it has added nothing to the one file that it opens, once, to add to it (`work >> log`).
-    UntilItAdds,
+    /// As long as the files that it changes are as they were before it began, or it has added nothing to the one file that it opens, once,
+    /// to add to it (`work >> log`); see [`Changed`].
+    UntilItChanges,
     /// Always: all files are written from their beginnings.
     Always,
 }
+
+/// A file that a command changes in another way than writing it from its beginning: it must be seen that it has not done so yet before
+/// the command may run again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// The file, as the command has it.
+    pub file: String,
+    /// True if the file's state says whether it was changed. Its path is the same whenever the command names it, from the folder in which it
+    /// begins, and may hold [`VARIABLES`].
+    pub by_state: bool,
+    /// True if the command opens the file once, to add to it, so that the position there says whether it has added something.
+    pub by_position: bool,
+}
+
+/// Variables whose values are known before a command begins.
+pub(crate) const VARIABLES: [&str; 2] = ["HINDMOST_INPUT", "HINDMOST_TASK"];
 
 /// What was noted while a command was read.
 #[derive(Default)]
 struct Noted {
     /// The files that it names for writing, as it has them, in their order.
     files: Vec<String>,
-    /// True if it does not write one of them from its beginning.
-    adds: bool,
+    /// True if it changes files which its text does not show.
+    is_unclear: bool,
+    /// Files that it does not write from their beginnings, and what appears beside them.
+    changed: Vec<String>,
     /// Files that redirections of its own open to add to them, each as often as its text has it.
     added: Vec<String>,
+    /// True if a part that may run more than once has such a redirection.
+    adds_again: bool,
+    /// True if it does not stay in the folder in which it begins.
+    moves: bool,
     /// Variables to which it gives values.
     assigned: BTreeSet<String>,
-}
-
-impl Noted {
-    fn note(&mut self, file: String, may_repeat: bool) {
-        self.files.push(file);
-        self.adds |= !may_repeat;
-    }
 }
 
 /// Returns what a command names for writing that is not the attempt's own; `None` if it names nothing.
 pub(crate) fn written(command: &str) -> Option<Found> {
     let noted = noted(command);
-    let plain = in_one_spelling(command);
-    let is_clear = |file: &String| {
-        // A variable may hold the name of a file that the command reads, too.
-        let is_from_variable = noted.assigned.iter().any(|name| in_one_spelling(file).contains(&format!("${name}")));
-        !is_from_variable && is_written_before_it_is_read(&plain, &in_one_spelling(file))
-    };
-    let others_are_clear = noted.files.iter().filter(|file| !noted.added.contains(file)).all(is_clear);
-    let repeats = match &noted.added[..] {
-        _ if noted.adds || !others_are_clear => Repeats::Never,
-        [] => Repeats::Always,
-        [file] if is_named_once(&plain, &in_one_spelling(file)) && !may_loop(command) => Repeats::UntilItAdds,
-        _ => Repeats::Never,
+    let repeats = match noted.to_check(command).as_deref() {
+        None => Repeats::Never,
+        Some([]) => Repeats::Always,
+        Some(_) => Repeats::UntilItChanges,
     };
     Some(Found { file: noted.files.into_iter().next()?, repeats })
 }
 
-/// Returns the one file that a command adds to by a redirection; `None` if there is none, or more than one.
-pub(crate) fn added(command: &str) -> Option<String> {
-    match &noted(command).added[..] {
-        [file] => Some(file.clone()),
-        _ => None,
+/// Returns the files that must be as they were before a command may run again; `None` if nobody can know whether it may.
+pub(crate) fn changed(command: &str) -> Option<Vec<Changed>> {
+    // A text that could not be read may name other files.
+    if command.contains(char::REPLACEMENT_CHARACTER) {
+        return None;
     }
+    noted(command).to_check(command)
+}
+
+impl Noted {
+    fn to_check(&self, command: &str) -> Option<Vec<Changed>> {
+        if self.is_unclear {
+            return None;
+        }
+        let plain = in_one_spelling(command);
+        let is_clear = |file: &String| {
+            // A variable may hold the name of a file that the command reads, too.
+            let is_from_variable = self.assigned.iter().any(|name| in_one_spelling(file).contains(&format!("${name}")));
+            !is_from_variable && is_written_before_it_is_read(&plain, &in_one_spelling(file))
+        };
+        let is_changed = |file: &&String| self.changed.contains(file) || self.added.contains(file) || !is_clear(file);
+        let beside = self.changed.iter().filter(|file| !self.files.contains(file));
+        let files: BTreeSet<&String> = self.files.iter().filter(is_changed).chain(beside).collect();
+        let of = |file: &String| {
+            let by_position = self.added == [file.clone()]
+                && !self.adds_again
+                && is_named_once(&plain, &in_one_spelling(file))
+                && !may_loop(command);
+            let by_state = !self.moves && self.is_plain(file);
+            (by_state || by_position).then(|| Changed { file: file.clone(), by_state, by_position })
+        };
+        files.into_iter().map(of).collect()
+    }
+
+    /// True if a word of a command is the path of one file, but for [`VARIABLES`].
+    fn is_plain(&self, word: &str) -> bool {
+        let mut rest = in_one_spelling(word);
+        for name in VARIABLES.iter().filter(|name| !self.assigned.contains(**name)) {
+            rest = substituted(&rest, name, "");
+        }
+        // Braces hold something else than themselves if there is a list or a range in them. `{%}` is the number of a slot.
+        let expands = |inner: &str| inner.contains(',') || inner.contains("..") || inner.contains('%');
+        let in_braces = || rest.split('{').skip(1).filter_map(|after| after.split('}').next());
+        word != programs::ITS_ARGUMENTS
+            && !rest.contains(['*', '?', '[', '$', '`', '~', '\\', '\'', '"', ':'])
+            && !in_braces().any(expands)
+    }
+}
+
+/// Returns a text in which `$NAME` is replaced by a value. `${NAME}` must have been replaced by `$NAME`.
+pub(crate) fn substituted(text: &str, name: &str, value: &str) -> String {
+    let variable = format!("${name}");
+    let mut parts = text.split(&variable);
+    let mut whole = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        // A longer name.
+        if part.starts_with(|sign: char| sign.is_ascii_alphanumeric() || sign == '_') {
+            whole.push_str(&variable);
+        } else {
+            whole.push_str(value);
+        }
+        whole.push_str(part);
+    }
+    whole
 }
 
 /// True if a part of a command may run more than once.
@@ -151,7 +218,7 @@ fn may_loop(command: &str) -> bool {
 }
 
 /// Returns a text in which the same file has the same name: `$x` for `${x}`, and `x` for `./x`.
-fn in_one_spelling(text: &str) -> String {
+pub(crate) fn in_one_spelling(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(next) = rest.chars().next() {
@@ -231,7 +298,7 @@ fn written_in(command: &str, place: &mut Place, noted: &mut Noted) {
             Part::WritesTo(target) | Part::AddsTo(target) if place.owns(&target) => {}
             Part::WritesTo(target) => {
                 place.made.insert(target.clone());
-                noted.note(target, true);
+                noted.files.push(target);
             }
             Part::AddsTo(target) => {
                 noted.added.push(target.clone());
@@ -255,7 +322,7 @@ fn written_in(command: &str, place: &mut Place, noted: &mut Noted) {
 fn within(command: &str, place: &Place, noted: &mut Noted) {
     let before = noted.added.len();
     written_in(command, &mut place.clone(), noted);
-    noted.adds |= noted.added.len() > before;
+    noted.adds_again |= noted.added.len() > before;
 }
 
 /// Finds what a simple command writes, and notes what it changes for those after it.
@@ -274,8 +341,10 @@ fn simple_command(words: &[String], place: &mut Place, noted: &mut Noted) {
         words = &words[1..];
     }
     let Some((program, arguments)) = programs::program(words) else { return };
+    noted.moves |= programs::moves(words);
     match program.as_str() {
         "cd" | "pushd" => {
+            noted.moves = true;
             let folder = arguments.iter().find(|word| !word.starts_with('-'));
             place.is_own = folder.is_some_and(|folder| place.owns(folder));
         }
@@ -288,15 +357,28 @@ fn simple_command(words: &[String], place: &mut Place, noted: &mut Noted) {
         _ => match programs::written(&program, &arguments) {
             Written::Nothing => {}
             Written::Files(files) => {
-                let others = files.into_iter().filter(|file| !place.owns(file));
+                let others: Vec<String> = files.into_iter().filter(|file| !place.owns(file)).collect();
                 // What the command has made itself is there again when it is moved again.
                 let moves_own = program == "mv" && arguments.len() == 2 && place.made.contains(&arguments[0]);
-                let may_repeat = moves_own || programs::may_repeat(&program, &arguments);
-                others.for_each(|file| noted.note(file, may_repeat));
+                if !others.is_empty() && !moves_own && !programs::may_repeat(&program, &arguments) {
+                    match changes::of(&program, &arguments) {
+                        Some(changed) => noted.changed.extend(changed.into_iter().filter(|file| !place.owns(file))),
+                        None => noted.is_unclear = true,
+                    }
+                }
+                noted.files.extend(others);
             }
             Written::InFolder(_) if place.is_own => {}
-            Written::InFolder(what) => noted.note(what, false),
-            Written::By(command) => within(&command, place, noted),
+            Written::InFolder(what) => {
+                noted.files.push(what);
+                noted.is_unclear = true;
+            }
+            Written::By(command) => {
+                let before = noted.files.len();
+                within(&command, place, noted);
+                // Somewhere else, or as somebody else.
+                noted.is_unclear |= noted.files.len() > before && programs::runs_elsewhere(&program);
+            }
             Written::ByWords(words) => simple_command(&words, &mut place.clone(), noted),
         },
     }

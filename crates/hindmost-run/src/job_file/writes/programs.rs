@@ -83,7 +83,8 @@ const LAST: [&str; 16] = [
 ];
 
 /// Programs that change every file that they are given.
-const EACH: [&str; 9] = ["tee", "shred", "rm", "unlink", "dos2unix", "unix2dos", "patch", "jpegoptim", "optipng"];
+pub(super) const EACH: [&str; 9] =
+    ["tee", "shred", "rm", "unlink", "dos2unix", "unix2dos", "patch", "jpegoptim", "optipng"];
 
 /// Programs that make their output anew each time, from inputs that they leave as they are.
 const ANEW: [&str; 14] = [
@@ -104,7 +105,7 @@ const ANEW: [&str; 14] = [
 ];
 
 /// Parts of long options after which a program may do something else, or nothing, when it runs again.
-const OTHERWISE: [&str; 13] = [
+pub(super) const OTHERWISE: [&str; 13] = [
     "append",
     "continue",
     "resume",
@@ -124,7 +125,7 @@ const OTHERWISE: [&str; 13] = [
 const MORE: [&str; 8] = ["yt-dlp", "youtube-dl", "aria2c", "rclone", "rsync", "csplit", "time", "script"];
 
 /// Programs that replace each file by another one beside it, unless an option lets them write on standard output.
-const REPLACE: [&str; 20] = [
+pub(super) const REPLACE: [&str; 20] = [
     "gzip",
     "gunzip",
     "pigz",
@@ -147,6 +148,28 @@ const REPLACE: [&str; 20] = [
     "flac",
 ];
 
+/// Stands for the words that `xargs` reads.
+pub(super) const ITS_ARGUMENTS: &str = "its arguments";
+
+/// True if a program runs the command that it is given on another machine, as another user, with other variables, or again and again.
+pub(super) fn runs_elsewhere(program: &str) -> bool {
+    matches!(program, "ssh" | "su" | "watch" | "parallel" | "fish")
+}
+
+/// True if the program of a simple command does not run in the folder in which the command is.
+pub(super) fn moves(words: &[String]) -> bool {
+    let changes_folder = |word: &String| word.starts_with("-C") || word.starts_with("--ch");
+    let is_login = |word: &String| {
+        is_flag(word, 'i') || word.starts_with("--login") || word.starts_with("--ch") || word.starts_with("-D")
+    };
+    match words.first().map(String::as_str) {
+        Some("env") => words.iter().any(changes_folder),
+        Some("sudo") => words.iter().any(is_login),
+        Some(name) => name == "popd",
+        None => false,
+    }
+}
+
 /// Returns the program that a simple command runs, without its folder, and its arguments.
 pub(super) fn program(words: &[String]) -> Option<(String, Vec<String>)> {
     let mut words = words;
@@ -160,7 +183,7 @@ pub(super) fn program(words: &[String]) -> Option<(String, Vec<String>)> {
             return Some((name.to_owned(), arguments.iter().cloned().chain(more).collect()));
         }
         if name == "xargs" {
-            more = Some("its arguments".to_owned());
+            more = Some(ITS_ARGUMENTS.to_owned());
         }
         words = inner;
     }
@@ -423,7 +446,7 @@ fn special(program: &str, arguments: &[String]) -> Written {
 }
 
 /// True if a script of `sed` writes files by its command `w`, or by that flag of `s`.
-fn writes_by_sed(word: &str) -> bool {
+pub(super) fn writes_by_sed(word: &str) -> bool {
     !word.starts_with('-')
         && word.split([';', '\n', '{', '}']).any(|command| {
             let command = command.trim_end();
@@ -468,7 +491,7 @@ fn prints_to(rest: &str) -> bool {
 }
 
 /// Returns the short options of `tar`. The first word may be options without a hyphen.
-fn tar_letters(arguments: &[String]) -> String {
+pub(super) fn tar_letters(arguments: &[String]) -> String {
     let is_bundle =
         |at: usize, word: &str| word.starts_with('-') && !word.starts_with("--") || at == 0 && !word.starts_with('-');
     let bundles = arguments.iter().enumerate().filter(|(at, word)| is_bundle(*at, word));
@@ -534,12 +557,12 @@ fn joined(arguments: &[String], option: &str) -> Option<String> {
 }
 
 /// Returns true if a word is one or more short options with this letter.
-fn is_flag(word: &str, letter: char) -> bool {
+pub(super) fn is_flag(word: &str, letter: char) -> bool {
     word.starts_with('-') && !word.starts_with("--") && word[1..].contains(letter)
 }
 
 /// Returns true if a word is `-i`, or short options with `i` before one that takes a text, such as `-lpi.bak`.
-fn is_in_place(word: &str) -> bool {
+pub(super) fn is_in_place(word: &str) -> bool {
     let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.starts_with('-')) else { return false };
     letters.split(['e', 'E', 'f', 'F', 'M', 'm', 'I']).next().is_some_and(|before| before.contains('i'))
 }

@@ -171,6 +171,10 @@ fn files_that_all_attempts_of_a_task_name_are_found() {
         ("cat > n <<END\ntext\nEND", "n"),
         ("exec 3> log; echo x >&3", "log"),
         ("time wc {} >n;", "n"),
+        ("mv {} done", "done"),
+        ("cp {} then; ls", "then"),
+        ("if [ ! -e {}.x ]; then cp {} {}.x; fi", "{}.x"),
+        ("time { gzip {}; }", "{}"),
     ] {
         assert_eq!(written(command).map(|found| found.file).as_deref(), Some(file), "{command}");
     }
@@ -242,37 +246,92 @@ fn commands_may_repeat_if_they_write_from_the_beginning() {
         ("./work {} > ./out/{}", true),
     ] {
         let repeats = written(command).map(|found| found.repeats);
-        assert_eq!(repeats, Some(if may_repeat { Repeats::Always } else { Repeats::Never }), "{command}");
+        assert_eq!(repeats == Some(Repeats::Always), may_repeat, "{command}: {repeats:?}");
     }
 }
 
+/// Returns the files that decide whether a command may repeat, those that are seen by their position with `+`.
+fn to_check(command: &str) -> Option<String> {
+    let shown = |one: &super::Changed| {
+        let sign = if one.by_state { "" } else { "+" };
+        format!("{sign}{}", one.file)
+    };
+    super::changed(command).map(|all| all.iter().map(shown).collect::<Vec<_>>().join(" "))
+}
+
 #[test]
-fn commands_may_repeat_until_they_add_to_one_file() {
-    for command in [
-        "work {} >> all.log",
-        "work {} | sort >> all.log",
-        "cd x && work {} >> all.log",
-        "work {} > {}.out; sort {}.out >> all.log",
-        "(date; work {}) >> {}.log",
-        "cat <>x",
+fn commands_may_repeat_until_they_change_files() {
+    for (command, files) in [
+        ("work {} >> all.log", "all.log"),
+        ("work {} | sort >> all.log", "all.log"),
+        ("cd x && work {} >> all.log", "+all.log"),
+        ("work {} > {}.out; sort {}.out >> all.log", "all.log"),
+        ("(date; work {}) >> {}.log", "{}.log"),
+        ("cat <>x", "x"),
+        ("date >> all.log; work {} >> all.log", "all.log"),
+        ("for f in a b; do work $f >> all.log; done", "all.log"),
+        ("f() { work {} >> all.log; }; f; f", "all.log"),
+        ("x=$(work {} >> all.log)", "all.log"),
+        ("work {} >> all.log; sed -i s/a/b/ x", "all.log x"),
+        ("work {} | tee -a all.log", "all.log"),
+        ("echo begin >> {}.log; work {}; echo end >> done.log", "done.log {}.log"),
+        ("sed -i 's/a*$/b/' {}", "{}"),
+        ("sed -i.bak -e s/a/b/ -e 's/$/x/' {} {}.other", "{} {}.other"),
+        ("perl -lpi -e 's/(.*)/$1/' {}", "{}"),
+        ("work {} && mv {} done/", "done/ {}"),
+        ("mv {}.part {}.out", "{}.out {}.part"),
+        ("sort -o f{} f{}", "f{}"),
+        ("rm {}", "{}"),
+        ("n=$(cat c{}); echo $((n+1)) > c{}", "c{}"),
+        ("sqlite3 x.db 'insert into t values (1)'", "x.db x.db-journal x.db-wal x.db.wal"),
+        ("tar rf all.tar {}", "all.tar rf {}"),
+        ("dd if={} of=all conv=notrunc", "all"),
+        ("sed -i s/a/b/ \"$HINDMOST_INPUT\"", "$HINDMOST_INPUT"),
+        ("sed -i s/a/b/ ${HINDMOST_INPUT}", "${HINDMOST_INPUT}"),
+        ("mkdir {.} && work {} > {.}/x", "{.}"),
     ] {
-        assert_eq!(written(command).map(|found| found.repeats), Some(Repeats::UntilItAdds), "{command}");
+        assert_eq!(to_check(command).as_deref(), Some(files), "{command}");
+        assert_eq!(written(command).map(|found| found.repeats), Some(Repeats::UntilItChanges), "{command}");
     }
+    let packed = to_check("gzip -9 {}.txt").unwrap();
+    assert!(
+        packed.split(' ').any(|file| file == "{}.txt.gz") && packed.split(' ').any(|file| file == "{}.txt"),
+        "{packed}"
+    );
+    assert!(to_check("gunzip a.gz").unwrap().split(' ').any(|file| file == "a"));
+}
+
+#[test]
+fn what_a_command_may_have_changed_is_not_always_known() {
     for command in [
-        "date >> all.log; work {} >> all.log",
-        "for f in a b; do work $f >> all.log; done",
-        "while read x; do work $x >> all.log; done < {}",
-        "f() { work {} >> all.log; }; f; f",
-        "ls | xargs -n 1 sh -c 'work >> all.log'",
-        "x=$(work {} >> all.log)",
-        "grep -q {} all.log || work {} >> all.log",
-        "work {} >> all.log; sed -i s/a/b/ x",
+        "ls | xargs -n 1 sh -c 'work >> $1'",
+        "ls | xargs gzip",
+        "grep -q {} all.log || work {} >> $log",
         "work {} >> $log",
-        "work {} | tee -a all.log",
-        "echo begin >> {}.log; work {}; echo end >> done.log",
+        "cd x && sed -i s/a/b/ {}",
+        "env -C x sed -i s/a/b/ {}",
+        "ssh host 'work {} >> all.log'",
+        "sed -i s/a/b/ *.txt",
+        "sed -i s/a/b/ {a,b}",
+        "sed -i s/a/b/ out{%}",
+        "sed -i 's/a/b/w other' {}",
+        "rm -r {}",
+        "gzip -r {}",
+        "for f in a b; do gzip $f; done",
+        "HINDMOST_INPUT=x; gzip $HINDMOST_INPUT",
+        "gzip $HINDMOST_INPUTS",
+        "tar xf {}",
+        "zip -m x.zip {}",
+        "sqlite3 x.db '.output y' 'select 1; drop table t'",
+        "curl -C - -o {}.out x/{}",
+        "git commit -m x",
+        "cp -r {} copies",
     ] {
-        assert_eq!(written(command).map(|found| found.repeats), Some(Repeats::Never), "{command}");
+        let not_known =
+            !matches!(written(command).map(|found| found.repeats), Some(Repeats::Always | Repeats::UntilItChanges));
+        assert!(not_known, "{command}: {:?}", to_check(command));
     }
+    assert_eq!(to_check("sed -i s/a/b/ \u{fffd}"), None);
 }
 
 #[test]

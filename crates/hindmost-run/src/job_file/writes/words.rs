@@ -199,7 +199,12 @@ impl Reader {
         if is_number && self.peek(0).is_some_and(|next| matches!(next, '<' | '>')) {
             return;
         }
-        if !is_quoted && RESERVED.contains(&word.as_str()) {
+        // Other words than braces are reserved only where a command begins: `mv x done` names a folder.
+        let of_command =
+            self.parts.iter().rev().take_while(|part| !matches!(part, Part::End | Part::Open | Part::Close));
+        let is_operand =
+            !matches!(word.as_str(), "{" | "}") && of_command.into_iter().any(|part| matches!(part, Part::Word(_)));
+        if !is_quoted && !is_operand && RESERVED.contains(&word.as_str()) {
             self.parts.push(Part::End);
         } else if !is_quoted && word == "[[" {
             self.skip_until("]]");

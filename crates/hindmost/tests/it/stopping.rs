@@ -222,7 +222,9 @@ fn an_attempt_that_hangs_before_it_changes_a_file_starts_again() {
     let job = Job::new("");
     let values: Vec<String> = (1..=12).map(|value| value.to_string()).collect();
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
-    values.iter().for_each(|value| job.write(&format!("{value}.in"), "a\n"));
+    for value in &values {
+        job.write(&format!("{value}.in"), "a\n");
+    }
     job.write("early", "if [ $1 = 5 ] && mkdir first 2> /dev/null; then exec sleep 600; fi; sleep 0.3\n");
     job.write("late", "sleep 0.3; if [ $1 = 5 ]; then touch waits; until test -e go; do sleep 0.1; done; fi\n");
     let ran = map(&job, &[&["sh early {} && sed -i s/^/x/ {}.in && gzip {}.in", ":::"], &values[..]].concat());

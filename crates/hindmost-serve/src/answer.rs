@@ -1,82 +1,80 @@
 //! The answer to each request.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{self, HeaderValue};
-use hyper::{Method, Request, Response, StatusCode};
 use sha2::{Digest, Sha256};
 
 use crate::Page;
-use crate::document::Document;
 
-type Answer = Response<Full<Bytes>>;
+/// Most lines of headers of a request.
+const MOST_HEADERS: usize = 64;
+/// The policy of everything but the page: nothing may be loaded.
+const NOTHING: &str = "default-src 'none'";
 
-/// What the server serves.
+/// What the server serves, but for the document.
 pub(crate) struct Site {
-    html: Bytes,
-    policy: HeaderValue,
+    html: String,
+    policy: String,
     /// The values of `Host` under which the server answers.
     hosts: Vec<String>,
-    document: Arc<Document>,
+}
+
+/// What has been read of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    /// It is not complete.
+    Part,
+    /// It is answered with these bytes.
+    Answered(Vec<u8>),
+    /// It is answered with the document, or with the headers alone.
+    Document { is_head: bool },
 }
 
 impl Site {
-    pub fn new(address: SocketAddr, page: &Page, document: Arc<Document>) -> Site {
+    pub fn new(address: SocketAddr, page: &Page) -> Site {
         let policy = format!(
             "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; connect-src 'self'; img-src data:; \
              base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
             base64(&Sha256::digest(&page.style)),
             base64(&Sha256::digest(&page.script))
         );
-        let policy = HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
         let mut hosts: Vec<String> = ["127.0.0.1", "localhost", "[::1]"].map(str::to_owned).into();
         let own = address.to_string();
         hosts.extend(own.rsplit_once(':').map(|(host, _)| host.to_owned()));
-        Site { html: Bytes::from(page.html.clone()), policy, hosts, document }
+        Site { html: page.html.clone(), policy, hosts }
     }
 
-    /// Answers a request. A request with a body is answered too; its body is not read.
-    pub async fn answer(&self, request: &Request<Incoming>) -> Answer {
-        let is_head = request.method() == Method::HEAD;
-        let mut answer = if !self.is_own_host(request) {
-            text(StatusCode::FORBIDDEN, "This server answers only under its loopback address.\n")
-        } else if request.method() != Method::GET && !is_head {
-            let mut answer = text(StatusCode::METHOD_NOT_ALLOWED, "This server only answers GET and HEAD.\n");
-            answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
-            answer
+    /// Reads a request. One with a body is answered too; its body is not read.
+    pub fn read(&self, bytes: &[u8]) -> Read {
+        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+        let mut request = httparse::Request::new(&mut headers);
+        match request.parse(bytes) {
+            Ok(httparse::Status::Partial) => return Read::Part,
+            Ok(httparse::Status::Complete(_)) => {}
+            Err(_) => return Read::Answered(text("400 Bad Request", "This is not a request.\n", "", false)),
+        }
+        let method = request.method.unwrap_or_default();
+        let is_head = method == "HEAD";
+        let path = request.path.unwrap_or_default().split('?').next().unwrap_or_default();
+        Read::Answered(if !self.is_own_host(request.headers) {
+            text("403 Forbidden", "This server answers only under its loopback address.\n", "", is_head)
+        } else if method != "GET" && !is_head {
+            let allowed = "allow: GET, HEAD\r\n";
+            text("405 Method Not Allowed", "This server only answers GET and HEAD.\n", allowed, is_head)
         } else {
-            match request.uri().path() {
-                "/" => self.page(),
-                "/api/snapshot.json" => self.snapshot().await,
-                _ => text(StatusCode::NOT_FOUND, "There is nothing at this address.\n"),
+            match path {
+                "/" => answer(("200 OK", "text/html; charset=utf-8"), &self.policy, "", self.html.as_bytes(), is_head),
+                "/api/snapshot.json" => return Read::Document { is_head },
+                _ => text("404 Not Found", "There is nothing at this address.\n", "", is_head),
             }
-        };
-        let headers = answer.headers_mut();
-        for (name, value) in [
-            // Each request has a connection of its own, so that idle clients keep no place.
-            (header::CONNECTION, "close"),
-            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-            (header::CACHE_CONTROL, "no-store"),
-            (header::REFERRER_POLICY, "no-referrer"),
-            (header::X_FRAME_OPTIONS, "DENY"),
-        ] {
-            headers.insert(name, HeaderValue::from_static(value));
-        }
-        headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
-        if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
-            headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'"));
-        }
-        answer
+        })
     }
 
     /// True if the request names this server. A tunnel may have another port, so the port is not compared.
-    fn is_own_host(&self, request: &Request<Incoming>) -> bool {
-        let mut hosts = request.headers().get_all(header::HOST).iter();
+    fn is_own_host(&self, headers: &[httparse::Header<'_>]) -> bool {
+        let mut hosts = headers.iter().filter(|header| header.name.eq_ignore_ascii_case("host"));
         let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
-        let Ok(host) = host.to_str() else { return false };
+        let Ok(host) = std::str::from_utf8(host.value) else { return false };
         let is_port = |port: &str| port.parse::<u16>().is_ok();
         let name = match host.rsplit_once(':') {
             Some((name, port)) if is_port(port) && !name.is_empty() && (!name.contains(':') || name.ends_with(']')) => {
@@ -86,31 +84,30 @@ impl Site {
         };
         self.hosts.iter().any(|own| own.eq_ignore_ascii_case(name))
     }
+}
 
-    fn page(&self) -> Answer {
-        let mut answer = body("text/html; charset=utf-8", self.html.clone());
-        answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, self.policy.clone());
-        answer
-    }
-
-    async fn snapshot(&self) -> Answer {
-        match Arc::clone(&self.document).fetch().await {
-            Some(bytes) => body("application/json", bytes),
-            None => text(StatusCode::INTERNAL_SERVER_ERROR, "The state could not be determined.\n"),
-        }
+/// Returns the answer with the document; `None` if it could not be made.
+pub(crate) fn of_document(document: Option<&[u8]>, is_head: bool) -> Vec<u8> {
+    match document {
+        Some(bytes) => answer(("200 OK", "application/json"), NOTHING, "", bytes, is_head),
+        None => text("500 Internal Server Error", "The state could not be determined.\n", "", is_head),
     }
 }
 
-fn body(kind: &'static str, bytes: Bytes) -> Answer {
-    let mut answer = Response::new(Full::new(bytes));
-    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    answer
+fn text(status: &str, text: &str, headers: &str, is_head: bool) -> Vec<u8> {
+    answer((status, "text/plain; charset=utf-8"), NOTHING, headers, text.as_bytes(), is_head)
 }
 
-fn text(status: StatusCode, text: &'static str) -> Answer {
-    let mut answer = body("text/plain; charset=utf-8", Bytes::from_static(text.as_bytes()));
-    *answer.status_mut() = status;
-    answer
+/// Returns an answer, without its body if a request wants the headers alone.
+fn answer((status, kind): (&str, &str), policy: &str, headers: &str, body: &[u8], is_head: bool) -> Vec<u8> {
+    // Each request has a connection of its own, so that idle clients keep no place.
+    let head = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\ncontent-security-policy: {policy}\r\n{headers}\
+         connection: close\r\nx-content-type-options: nosniff\r\ncache-control: no-store\r\nreferrer-policy: no-referrer\r\n\
+         x-frame-options: DENY\r\ncross-origin-resource-policy: same-origin\r\n\r\n",
+        body.len()
+    );
+    [head.as_bytes(), if is_head { &[] } else { body }].concat()
 }
 
 /// Returns bytes in base64, as content security policies write hashes.

@@ -3,8 +3,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use hyper::body::Bytes;
-
 /// Time for which a document is kept.
 const KEPT: Duration = Duration::from_millis(500);
 
@@ -14,7 +12,7 @@ pub(crate) type Make = Box<dyn FnMut() -> Vec<u8> + Send>;
 #[derive(Default)]
 struct State {
     /// The document, and when it was made.
-    made: Option<(Instant, Bytes)>,
+    made: Option<(Instant, Arc<[u8]>)>,
     fetched: Option<Instant>,
     fetched_since_renewed: bool,
     renewed: bool,
@@ -36,35 +34,24 @@ impl Document {
         Document { make: Mutex::new(make), state: Mutex::default() }
     }
 
-    /// Returns the document. It is made on another thread, unless the last one is new enough.
-    pub async fn fetch(self: Arc<Document>) -> Option<Bytes> {
-        if let Some(bytes) = self.kept() {
-            return Some(bytes);
-        }
-        tokio::task::spawn_blocking(move || self.make()).await.ok()
-    }
-
-    fn kept(&self) -> Option<Bytes> {
+    /// Returns the document if it is new enough.
+    pub fn kept(&self) -> Option<Arc<[u8]>> {
         let mut state = locked(&self.state);
         state.fetched = Some(Instant::now());
         let (made, bytes) = state.made.as_ref()?;
-        let kept = (made.elapsed() < KEPT).then(|| bytes.clone());
+        let kept = (made.elapsed() < KEPT).then(|| Arc::clone(bytes));
         if kept.is_some() {
             state.fetched_since_renewed = state.renewed;
         }
         kept
     }
 
-    fn make(&self) -> Bytes {
-        let mut make = locked(&self.make);
-        // Another request may have made it while this one waited.
-        if let Some(bytes) = self.kept() {
-            return bytes;
-        }
+    /// Makes the document anew.
+    pub fn make(&self) -> Arc<[u8]> {
         let renewed = locked(&self.state).renewed;
-        let bytes = Bytes::from(make());
+        let bytes: Arc<[u8]> = locked(&self.make)().into();
         let mut state = locked(&self.state);
-        state.made = Some((Instant::now(), bytes.clone()));
+        state.made = Some((Instant::now(), Arc::clone(&bytes)));
         state.fetched_since_renewed |= renewed;
         bytes
     }

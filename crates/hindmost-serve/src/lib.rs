@@ -10,9 +10,9 @@
 //!
 //! - It has one thread, and one more while a document is made. The document is made at most twice a second, for all clients
 //!   together.
-//! - It serves a limited number of connections at a time ([`MOST_CONNECTIONS`]); others wait in the system's queue. A
-//!   connection carries one request, which must arrive within [`LONGEST_REQUEST`], and is closed after [`LONGEST`] at the
-//!   latest, so slow clients take nothing from others.
+//! - It serves a limited number of connections at a time ([`MOST_CONNECTIONS`]); others wait. A connection carries one request,
+//!   which must arrive within [`LONGEST_REQUEST`], and is closed after [`LONGEST`] at the latest, so slow clients take nothing
+//!   from others.
 //! - A connection that has sent nothing yet does not count. Browsers open such connections in advance. If there are more than
 //!   [`MOST_IDLE`] of them, the oldest one is closed.
 //! - If a connection has to wait because all others are taken, the oldest of those whose requests are not complete is closed. So
@@ -39,25 +39,20 @@
 //! ```
 
 mod answer;
+mod connections;
 mod document;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
-use tokio::task::AbortHandle;
-
 use answer::Site;
+use connections::Connections;
 use document::Document;
 
 /// Largest number of connections that are served at a time.
@@ -72,8 +67,6 @@ pub const LONGEST_REQUEST: Duration = Duration::from_secs(2);
 const WATCHED: Duration = Duration::from_secs(5);
 /// Longest time that [`Server::finish`] waits for a browser to fetch the last document.
 const LAST_LOOK: Duration = Duration::from_millis(2500);
-/// Time between two looks for an incomplete request while a connection waits for a place.
-const MOMENT: Duration = Duration::from_millis(20);
 /// Pause after a connection could not be accepted, for example because too many files are open.
 const BREATH: Duration = Duration::from_millis(200);
 
@@ -135,8 +128,8 @@ pub fn loopback(text: &str) -> Result<SocketAddr, ServeError> {
 pub struct Server {
     address: SocketAddr,
     document: Arc<Document>,
-    stop: Option<oneshot::Sender<()>>,
-    stopped: Arc<AtomicBool>,
+    /// The other end of what the thread waits for. Its end stops the thread.
+    stop: UnixStream,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -154,30 +147,14 @@ impl Server {
         let unusable = |error| ServeError::Unusable { address: wanted, error };
         let listener = TcpListener::bind(wanted).map_err(unusable)?;
         let address = listener.local_addr().map_err(unusable)?;
-        listener.set_nonblocking(true).map_err(unusable)?;
         let document = Arc::new(Document::new(Box::new(document)));
-        let site = Arc::new(Site::new(address, page, Arc::clone(&document)));
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .max_blocking_threads(1)
-            .build()
-            .map_err(unusable)?;
-        let (stop, stopping) = oneshot::channel();
-        let stopped = Arc::new(AtomicBool::new(false));
-        let ended = Arc::clone(&stopped);
-        let thread = std::thread::Builder::new().name("live page".to_owned()).spawn(move || {
-            runtime.block_on(async {
-                tokio::spawn(serve(listener, site));
-                // An error means that the sender is gone, which stops the server too.
-                let _ = stopping.await;
-            });
-            // A document that is being made is not waited for.
-            runtime.shutdown_background();
-            ended.store(true, Ordering::Relaxed);
-        });
+        let site = Site::new(address, page);
+        let (stop, woken) = UnixStream::pair().map_err(unusable)?;
+        let waker = stop.try_clone().map_err(unusable)?;
+        let connections = Connections::new(listener, (waker, woken), site, Arc::clone(&document)).map_err(unusable)?;
+        let thread = std::thread::Builder::new().name("live page".to_owned()).spawn(move || connections.serve());
         let thread = Some(thread.map_err(unusable)?);
-        Ok(Server { address, document, stop: Some(stop), stopped, thread })
+        Ok(Server { address, document, stop, thread })
     }
 
     /// Returns the address at which the server listens.
@@ -208,120 +185,11 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if let Some(stop) = self.stop.take() {
-            // The thread may have ended.
-            let _ = stop.send(());
-        }
+        // An error means that the thread has ended.
+        let _ = self.stop.shutdown(Shutdown::Both);
         // A panic in the thread must not become one here.
-        if let Some(thread) = self.thread.take()
-            && !self.stopped.load(Ordering::Relaxed)
-        {
+        if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
-}
-
-/// Connections with their tasks, the oldest first.
-#[derive(Default)]
-struct Tasks(Mutex<VecDeque<(u64, AbortHandle)>>);
-
-impl Tasks {
-    /// Adds a connection. Closes the oldest one if there are more than `most`.
-    fn add(&self, number: u64, task: AbortHandle, most: usize) {
-        let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        tasks.push_back((number, task));
-        if tasks.len() > most
-            && let Some((_, oldest)) = tasks.pop_front()
-        {
-            oldest.abort();
-        }
-    }
-
-    /// Removes a connection and returns its task.
-    fn remove(&self, number: u64) -> Option<AbortHandle> {
-        let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = tasks.iter().position(|(other, _)| *other == number)?;
-        tasks.remove(at).map(|(_, task)| task)
-    }
-
-    /// Closes the oldest connection, if there is one.
-    fn close_oldest(&self) {
-        if let Some((_, oldest)) = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop_front() {
-            oldest.abort();
-        }
-    }
-}
-
-/// What the connections of a server share.
-#[derive(Default)]
-struct Connections {
-    /// Those that have sent nothing yet.
-    idle: Tasks,
-    /// Those that hold a place and whose requests are not complete.
-    incomplete: Tasks,
-}
-
-impl Connections {
-    /// Waits for a place. While all are taken, closes the connections whose requests are not complete, one after the other, the
-    /// oldest first.
-    async fn place(&self, places: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
-        if let Ok(place) = Arc::clone(places).try_acquire_owned() {
-            return Some(place);
-        }
-        let mut acquired = std::pin::pin!(Arc::clone(places).acquire_owned());
-        loop {
-            self.incomplete.close_oldest();
-            if let Ok(place) = tokio::time::timeout(MOMENT, &mut acquired).await {
-                return place.ok();
-            }
-        }
-    }
-}
-
-async fn serve(listener: TcpListener, site: Arc<Site>) {
-    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let connections = Arc::new(Connections::default());
-    for number in 0.. {
-        // Idle connections have no place: what they send first makes them wait for one.
-        let Some(place) = connections.place(&places).await else { return };
-        drop(place);
-        let Ok((stream, _)) = listener.accept().await else {
-            tokio::time::sleep(BREATH).await;
-            continue;
-        };
-        let (site, places, shared) = (Arc::clone(&site), Arc::clone(&places), Arc::clone(&connections));
-        let task = tokio::spawn(async move {
-            // Waits for the first byte, as long as there are not too many others. `readable` may return earlier.
-            let begun = stream.peek(&mut [0]).await;
-            let task = shared.idle.remove(number);
-            if !begun.is_ok_and(|bytes| bytes > 0) {
-                return;
-            }
-            let Some(place) = shared.place(&places).await else { return };
-            if let Some(task) = task {
-                shared.incomplete.add(number, task, MOST_CONNECTIONS);
-            }
-            serve_one(stream, &site, || _ = shared.incomplete.remove(number)).await;
-            shared.incomplete.remove(number);
-            drop(place);
-        });
-        connections.idle.add(number, task.abort_handle(), MOST_IDLE);
-    }
-}
-
-/// Serves a connection until it is closed. Calls `is_complete` when its request is complete.
-async fn serve_one(stream: TcpStream, site: &Arc<Site>, is_complete: impl Fn()) {
-    let service = service_fn(|request| {
-        is_complete();
-        let site = Arc::clone(site);
-        async move { Ok::<_, std::convert::Infallible>(site.answer(&request).await) }
-    });
-    let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(LONGEST_REQUEST)
-        .max_buf_size(16 << 10)
-        .serve_connection(TokioIo::new(stream), service);
-    // A client that goes away or is too slow is no error of the server.
-    let _ = tokio::time::timeout(LONGEST, connection).await;
 }

@@ -1,5 +1,6 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::*;
@@ -43,6 +44,8 @@ fn only_get_and_head_are_answered() {
     let host = server.address();
     let head = answer(&server, &format!("HEAD / HTTP/1.1\r\nHost: {host}\r\n\r\n"));
     assert!(head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n"), "{head}");
+    let head = answer(&server, &format!("HEAD /api/snapshot.json HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+    assert!(head.contains("content-length: 7\r\n") && head.ends_with("\r\n\r\n"), "{head}");
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "TRACE"] {
         let refused = answer(&server, &format!("{method} / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\n\r\n"));
         assert!(refused.starts_with("HTTP/1.1 405 ") && refused.contains("allow: GET, HEAD\r\n"), "{refused}");
@@ -133,6 +136,31 @@ fn idle_clients_do_not_hold_up_the_end() {
     server.finish();
     drop(idle);
     assert!(TcpStream::connect(address).is_err());
+}
+
+#[test]
+fn many_get_a_large_document_and_a_panic_ends_nothing() {
+    let fails = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&fails);
+    let document = move || {
+        assert!(!told.load(Ordering::Relaxed), "this one can't be made");
+        std::thread::sleep(Duration::from_millis(100));
+        // More than the system keeps of what is sent.
+        vec![b'x'; 8 << 20]
+    };
+    let server = Server::start("127.0.0.1:0", &Page::default(), document).unwrap();
+    let all = || {
+        std::thread::scope(|scope| {
+            let clients: Vec<_> = (0..6).map(|_| scope.spawn(|| get(&server, "/api/snapshot.json"))).collect();
+            clients.into_iter().map(|client| client.join().unwrap()).collect::<Vec<_>>()
+        })
+    };
+    assert!(all().iter().all(|answer| answer.len() > 8 << 20 && answer.starts_with("HTTP/1.1 200 ")));
+    fails.store(true, Ordering::Relaxed);
+    // What was made is kept for half a second.
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(all().iter().all(|answer| answer.starts_with("HTTP/1.1 500 ")));
+    assert!(get(&server, "/").starts_with("HTTP/1.1 200 "));
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod job;
 mod locality;
 mod lookups;
 mod node;
+mod node_power;
 mod phase;
 mod placement;
 mod ranked;

@@ -10,6 +10,7 @@ mod findings;
 mod run;
 mod saved;
 mod slot_timeline;
+mod spent;
 
 pub use advice::{ByCorrelation, CorrelationResult, RatioAtCorrelation, Recommendation};
 pub use comparison::{Comparison, Copies, Disturbances, OfferedLoad, PolicyResult, RecordedTime, VersusFirst};
@@ -17,8 +18,8 @@ pub use curves::{Cdf, PolicyCurves, ShownJob};
 pub use deadlines::{Deadlines, SignedLateness};
 pub use diagnosis::{
     Advice, Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, LostWork, NoJobTime, PerhapsSlow, PhaseTime,
-    Recommended, SettingChange, SingleTasks, Spent, StragglerCause, StragglersByCause, StragglersOfPhase, TaskTime,
-    TimePart, TotalPart, Unsuccessful, Untested, Variance, VarianceShare, Waited, WallTime, Workers,
+    Recommended, SettingChange, SingleTasks, StragglerCause, StragglersByCause, StragglersOfPhase, TaskTime, TimePart,
+    TotalPart, Unsuccessful, Untested, Variance, VarianceShare, Waited, WallTime, Workers,
 };
 pub use energy::{Energy, EnergyParts, EnergySource, EnergyUse, LiveEnergy, NodesEnergy};
 pub use findings::{
@@ -28,6 +29,7 @@ pub use findings::{
 pub use run::{BrokenCopies, FailedTask, InsteadOfCopies, PhaseProgress, PhaseSummary, RunState, RunSummary};
 pub use saved::{MeasuredFinish, TimeSaved, measured_finishes};
 pub use slot_timeline::{JobSpan, PhaseSpan, SlotTimeline, SlotUse, SlotUses};
+pub use spent::Spent;
 
 use hindmost_math::pooled::Pooled;
 use hindmost_math::statistics::{mean, student_interval};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::diagnosis::Spent;
+use super::spent::Spent;
 
 /// The slots of an application over time, in at most 600 steps. A step is as long as nothing changes if that gives no more
 /// steps; otherwise all steps are equally long, and their numbers are averages.

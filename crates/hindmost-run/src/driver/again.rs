@@ -12,30 +12,13 @@ use serde_json::json;
 
 use super::jobs::IN_FOLDER;
 use super::permanent::FailedAgain;
-use super::recheck::{finished, given_up, tasks_of, unreadable, valid_results};
-use super::{RunError, recheck};
+use super::what_counts::{Why, finished, given_up, tasks_of, unreadable, valid_results, why_broken};
+use super::{RunError, what_counts};
 use crate::job_file::{Plan, TaskChanges, printable};
 use crate::store::{EndMarker, ResultState, Store, WRITTEN_AGAIN, Whereabouts};
 
 /// Number of tasks that are named for each reason; the others are only counted.
 const NAMED: usize = 10;
-
-/// Why the result of a task does not count any more.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Why {
-    /// The result is missing.
-    Gone,
-    /// The result differs from the committed one; holds the difference.
-    Changed(String),
-    /// The input has changed; holds the difference.
-    Input(String),
-    /// The user requests it.
-    Requested,
-    /// The input of the task or its values are gone, so it runs no more.
-    Withdrawn,
-    /// The phase has another number of tasks now.
-    Renewed,
-}
 
 /// A task that runs again, for people and programs.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -468,7 +451,7 @@ impl Again<'_> {
             if is_open(&task)
                 && marker == EndMarker::Exit(0)
                 && store.has_output(attempt)
-                && !recheck::has_other_input(plan, store, attempt)
+                && !what_counts::has_other_input(plan, store, attempt)
             {
                 ended.insert(task);
             }
@@ -489,20 +472,6 @@ impl Again<'_> {
         }
         Ok(())
     }
-}
-
-/// Returns why the result of a finished task does not count any more; `None` if it counts.
-pub(super) fn why_broken(plan: &Plan, store: &Store, task: TaskId) -> Result<Option<Why>, RunError> {
-    Ok(match store.result_state(task).map_err(unreadable(store))? {
-        ResultState::Gone => Some(Why::Gone),
-        ResultState::Changed(how) => Some(Why::Changed(how)),
-        ResultState::Valid => {
-            let phase = &plan.phases[task.phase as usize];
-            // A task that may not run twice keeps its result.
-            let input = phase.compared_input(task.index).filter(|_| phase.idempotent);
-            input.and_then(|input| store.input_difference(task, &input)).map(Why::Input)
-        }
-    })
 }
 
 pub(super) fn may_not_repeat(task: &str) -> RunError {

@@ -11,30 +11,32 @@ use hindmost_core::policy::Policy;
 use hindmost_core::record::{Event, Record};
 use hindmost_core::resources::{CPUS, Resources};
 use hindmost_core::time::Time;
-use hindmost_core::workload::{JobSpec, PhaseSpec};
+use hindmost_core::workload::PhaseSpec;
 use hindmost_policies::catalogue;
 use hindmost_policies::catalogue::spec::PolicySpec;
 
 use super::again::{Again, ResumePlan};
+use super::arrivals::{Arrival, arrival, live_job};
 use super::attempts::Attempts;
 use super::deadlines::{Deadline, Deadlines};
 use super::fault_injection::FaultInjection;
 use super::finished;
 use super::full_disk::FullDisk;
-use super::jobs::{Jobs, LiveJob, ONLY};
+use super::jobs::{Jobs, ONLY};
 use super::journal::{self, LiveJournal};
 use super::node_loss::LostNodes;
 use super::permanent::FailedAgain;
-use super::profiles::RunProfiles;
 use super::recorder::Recorder;
-use super::several::{self, OnlyJob, Submissions};
+use super::submissions::{OnlyJob, Submissions};
 use super::waiting::Waiting;
 use super::watches::Watches;
-use super::{Driver, Follower, RunError, RunOptions, RunOutcome, check, options, recheck, resume};
+use super::{
+    Driver, Follower, RunError, RunOptions, RunOutcome, check, options, recheck, resume, several, what_counts,
+};
 use crate::energy::EnergyMeter;
 use crate::engine::{Engine, NodeOffer};
 use crate::job_file::Plan;
-use crate::store::{GivenUp, Opened, Store};
+use crate::store::Opened;
 use hindmost_core::learning::Learner;
 
 /// Runs a job in a folder, or resumes the run that the folder holds.
@@ -163,7 +165,7 @@ fn run_with(
         submissions.ended(outcome);
         return Ok(());
     }
-    if held.as_ref().is_none_or(|(_, records)| !recheck::has_job(records)) {
+    if held.as_ref().is_none_or(|(_, records)| !what_counts::has_job(records)) {
         // The run begins again, perhaps with other features.
         header.dimensions = dimensions;
     }
@@ -257,7 +259,7 @@ fn prepare_only(
     follower: &mut dyn Follower,
 ) -> Result<(), RunError> {
     let Opened { store, changed, plan, tasks, redo, .. } = job;
-    let records = held.as_ref().map(|(_, records)| records.as_slice()).filter(|records| recheck::has_job(records));
+    let records = held.as_ref().map(|(_, records)| records.as_slice()).filter(|records| what_counts::has_job(records));
     let (retry, held_records) = (options.retry_failed, records.unwrap_or_default());
     let failed = FailedAgain::of(plan, store, retry, changed, (tasks, redo), held_records);
     let again = Again::of(plan, store, records, failed, tasks, redo)?;
@@ -265,14 +267,14 @@ fn prepare_only(
         follower.message(&line);
     }
     if let Some(name) = taken_back {
-        store.take_back(name, &recheck::failures(plan, held_records))?;
+        store.take_back(name, &what_counts::failures(plan, held_records))?;
     }
     if again.is_needed() {
         recheck::begin_again(&again, plan, store, records, engine, follower)?;
         *held = None;
         // The attempts that ended while no Hindmost ran may have left nothing to begin again for.
         if let Some((name, header, records)) = recheck::finished_journal(plan, store, None)? {
-            store.take_back(&name, &recheck::failures(plan, &records))?;
+            store.take_back(&name, &what_counts::failures(plan, &records))?;
             *held = Some((header, records));
         }
     } else {
@@ -289,23 +291,6 @@ fn prepare_only(
     Ok(())
 }
 
-/// Creates the state of a job with this number, and gives the learner the durations of its tasks in earlier runs.
-pub(super) fn live_job(
-    id: JobId,
-    opened: Opened,
-    options: &RunOptions,
-    knowledge: Knowledge,
-    learner: &mut Learner,
-) -> Result<LiveJob, RunError> {
-    let Opened { store, plan, .. } = opened;
-    let profiles = RunProfiles::read(&plan, options, knowledge)?;
-    learner.add_job(plan.phases.iter().map(|phase| match options.history.get(&phase.name) {
-        Some(durations) => durations.clone(),
-        None => profiles.durations(&plan.name, &phase.name),
-    }));
-    Ok(LiveJob::new(id, Arc::new(plan), store, profiles))
-}
-
 /// Returns what a resumed run will do on these nodes, without changing the folder.
 ///
 /// # Errors
@@ -317,7 +302,7 @@ pub fn resume_plan(options: &RunOptions, opened: &Opened, nodes: &[NodeOffer]) -
         resume::check_header(header, options)?;
     }
     let Opened { store, changed, plan, tasks, redo, .. } = opened;
-    let records = held.as_ref().map(|(_, records)| records.as_slice()).filter(|records| recheck::has_job(records));
+    let records = held.as_ref().map(|(_, records)| records.as_slice()).filter(|records| what_counts::has_job(records));
     let (retry, held_records) = (options.retry_failed, records.unwrap_or_default());
     let failed = FailedAgain::of(plan, store, retry, changed, (tasks, redo), held_records);
     let again = Again::of(plan, store, records, failed, tasks, redo)?;
@@ -338,43 +323,9 @@ pub fn is_complete(options: &RunOptions, opened: &Opened) -> Result<bool, RunErr
     Ok(resumed.phases.iter().all(|phase| phase.to_run == 0))
 }
 
-/// Returns a job as policies see it, with its tasks that have valid results, and its tasks that stay failed.
-///
-/// # Errors
-/// If all of its tasks have results, so that it can't arrive.
-pub(super) fn arrival(plan: &Plan, store: &Store) -> Result<Arrival, RunError> {
-    let given_up = recheck::given_up(plan, store, &[], &[]);
-    let valid = recheck::valid_results(plan, store, &given_up)?;
-    if valid.len() as u64 == plan.tasks() {
-        return Err(RunError::Input(format!(
-            "{} has every result of job {:?} and no journal, so there is nothing to run; remove the folder to run \
-                             the job again",
-            store.folder().display(),
-            plan.name
-        )));
-    }
-    let mut spec = plan.job_spec();
-    for task in &valid {
-        spec.phases[task.phase as usize].finished.push(task.index);
-    }
-    for (phase, planned) in spec.phases.iter_mut().zip(&plan.phases) {
-        phase.input = planned.input();
-    }
-    let stays_failed = |task: &&GivenUp| given_up.contains(&task.id()) && !valid.contains(&task.id());
-    let given_up = store.job().given_up.iter().filter(stays_failed).cloned().collect();
-    Ok(Arrival { spec, given_up })
-}
-
-/// A job that is about to arrive.
-pub(super) struct Arrival {
-    pub(super) spec: JobSpec,
-    /// Tasks that had failed as their phases allow, and stay so.
-    given_up: Vec<GivenUp>,
-}
-
 impl Driver<'_> {
     /// Writes the first records of a new run, or of a run that begins again with the results that are still valid.
-    pub(super) fn begin(&mut self, earlier_failures: &[Vec<recheck::TaskFailures>]) -> Result<(), RunError> {
+    pub(super) fn begin(&mut self, earlier_failures: &[Vec<what_counts::TaskFailures>]) -> Result<(), RunError> {
         for store in self.home.iter().chain(self.jobs.iter().map(|job| &job.store)) {
             recheck::kill(&store.run(), self.engine, self.follower);
             recheck::clear(store, self.follower)?;
@@ -409,35 +360,6 @@ impl Driver<'_> {
             self.happen(&Event::NodeJoined { node, name, capacity, speed, rack: None, power })?;
         }
         Ok(())
-    }
-
-    /// Lets a job arrive. `earlier_failures` are those of its tasks that may not run twice.
-    pub(super) fn arrive(
-        &mut self,
-        job: JobId,
-        Arrival { spec, given_up }: Arrival,
-        earlier_failures: &[recheck::TaskFailures],
-    ) -> Result<(), RunError> {
-        self.recall_profiles(job, &spec)?;
-        self.happen(&Event::JobArrived { job, spec: spec.into() })?;
-        self.say_copies_left_out(job);
-        for task in &given_up {
-            self.recall_given_up(job, task)?;
-        }
-        self.recall_failures(job, earlier_failures)
-    }
-
-    /// Says which phases get no copies because of what their commands write, if the policy may start any.
-    fn say_copies_left_out(&mut self, job: JobId) {
-        let policy = &self.header.policy;
-        if policy == "none" || policy.ends_with("+none") {
-            return;
-        }
-        let plan = Arc::clone(&self.jobs[job].plan);
-        let before = if self.home.is_some() { format!("job {}: ", plan.name) } else { String::new() };
-        for line in plan.copies_left_out() {
-            self.follower.message(&format!("{before}{line}"));
-        }
     }
 
     /// Prepares the first round of a new or resumed run: schedules the faults, and notifies the policy of

@@ -13,10 +13,11 @@ use hindmost_core::time::Time;
 use hindmost_math::plain::Plain;
 
 use super::attempts::{Kill, Running};
-use super::full_disk::{ended_by_full_disk, is_full, without_end_marker};
+use super::full_disk::{is_full, without_end_marker};
 use super::jobs::LiveJob;
 use super::{Driver, RunError};
 use crate::engine::Happened;
+use crate::job_file::PlannedPhase;
 use crate::store::{Commit, EndMarker, InputState, Store};
 
 /// Parts of the messages that shells print when they can't start a process.
@@ -407,4 +408,16 @@ fn not_durable(store: &Store, error: std::io::Error) -> RunError {
 /// Returns the end of an attempt whose output folder is missing.
 fn no_output() -> End {
     End::Failed("its command removed its output folder, or put something else in its place".to_owned(), true)
+}
+
+/// Returns how an attempt of a phase ended that a full disk has ended, or whose output may lack something because of it.
+fn ended_by_full_disk(phase: &PlannedPhase, what: String) -> End {
+    match (phase.may_repeat(), phase.idempotent) {
+        (true, _) => End::Full(what),
+        // What it has added to a file would be there twice.
+        (false, true) => End::Hopeless(format!(
+            "{what}; its command can't be repeated: look at what it has written before it runs again"
+        )),
+        (false, false) => End::Failed(what, true),
+    }
 }

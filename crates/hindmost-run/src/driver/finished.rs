@@ -10,7 +10,7 @@ use hindmost_core::time::Time;
 use hindmost_core::timeline::{Timeline, TimelineJob};
 
 use super::jobs::IN_FOLDER;
-use super::{Follower, RunError, RunOutcome, recheck, task_ends};
+use super::{Follower, RunError, RunOutcome, reports, what_counts};
 use crate::job_file::Plan;
 use crate::store::{Opened, Store};
 
@@ -25,7 +25,7 @@ pub(super) fn outcome(
     follower: &mut dyn Follower,
 ) -> Result<Option<RunOutcome>, RunError> {
     let Opened { store, plan, .. } = opened;
-    let valid = recheck::valid_results(plan, store, &BTreeSet::new())?;
+    let valid = what_counts::valid_results(plan, store, &BTreeSet::new())?;
     if (valid.len() as u64) < plan.tasks() {
         return Ok(None);
     }
@@ -34,7 +34,7 @@ pub(super) fn outcome(
          times are not known",
     );
     if follower.wants_earlier() {
-        for result in task_ends::earlier(plan, store, &valid, BTreeMap::new())? {
+        for result in reports::earlier(plan, store, &valid, BTreeMap::new())? {
             follower.earlier(&result);
         }
     }

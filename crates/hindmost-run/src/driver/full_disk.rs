@@ -12,9 +12,7 @@ use hindmost_core::record::Event;
 use hindmost_core::time::Time;
 use hindmost_math::plain::Plain;
 
-use super::endings::End;
 use super::{Driver, RunError};
-use crate::job_file::PlannedPhase;
 
 /// What programs say whose disk, or share of it, is full.
 const MESSAGES: [&str; 3] = ["No space left on device", "Disk quota exceeded", "not enough space on the disk"];
@@ -59,18 +57,6 @@ pub(super) fn without_end_marker(free: Option<u64>, was_full: bool) -> String {
 /// True if a file could not be written because its disk is full, or the user's share of it.
 pub(super) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
-}
-
-/// Returns how an attempt of a phase ended that a full disk has ended, or whose output may lack something because of it.
-pub(super) fn ended_by_full_disk(phase: &PlannedPhase, what: String) -> End {
-    match (phase.may_repeat(), phase.idempotent) {
-        (true, _) => End::Full(what),
-        // What it has added to a file would be there twice.
-        (false, true) => End::Hopeless(format!(
-            "{what}; its command can't be repeated: look at what it has written before it runs again"
-        )),
-        (false, false) => End::Failed(what, true),
-    }
 }
 
 /// When disks were found full.

@@ -13,8 +13,8 @@ use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::record::{Change, Event, Record};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::counts::Counts;
 use super::failures::Failures;
-use super::follow::Counts;
 use super::limits::TimeLimits;
 use super::profiles::RunProfiles;
 use super::shutdown::Shutdown;

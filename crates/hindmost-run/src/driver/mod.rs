@@ -21,7 +21,7 @@
 //! | `task_ends.rs` | how the last attempt of each failed task ended |
 //! | `full_disk.rs` | since when the run waits for space on a disk |
 //! | `shutdown.rs` | whether the run continues |
-//! | `follow.rs` | the counts that the progress display shows |
+//! | `counts.rs` | the counts that the progress display shows |
 //! | `recorder.rs`, `journal.rs` | the records to write, and the decisions to carry out |
 //! | `deadlines.rs` | the times at which the driver has to act |
 //!
@@ -29,8 +29,10 @@
 //! `resume.rs`, `again.rs` and `recheck.rs`.
 
 mod again;
+mod arrivals;
 mod attempts;
 mod begin;
+mod counts;
 mod deadlines;
 mod endings;
 mod ends;
@@ -39,6 +41,7 @@ mod failures;
 mod fault_injection;
 mod finished;
 mod follow;
+mod follower;
 mod full_disk;
 mod jobs;
 mod journal;
@@ -52,6 +55,7 @@ mod profiles;
 mod progress;
 mod recheck;
 mod recorder;
+mod reports;
 mod results_table;
 mod resume;
 mod second_attempts;
@@ -59,11 +63,13 @@ mod several;
 mod shared_writes;
 mod shutdown;
 mod stopping;
+mod submissions;
 mod task_ends;
 mod untouched;
 mod utilization;
 mod waiting;
 mod watches;
+mod what_counts;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -83,10 +89,10 @@ use hindmost_core::timeline::Timeline;
 pub use again::{PhaseResumed, ResumePlan, RunsAgain};
 pub use begin::{RunJobs, is_complete, resume_plan, run, run_jobs, run_under};
 pub use error::RunError;
-pub use follow::{Follower, Unfollowed};
+pub use follower::{Follower, Unfollowed};
 pub use options::{DEFAULT_KNOWLEDGE, DEFAULT_POLICY, RunOptions, check, check_together, chosen};
 pub use resume::recorded_nodes;
-pub use several::Submissions;
+pub use submissions::Submissions;
 pub use task_ends::{EarlierResult, How, Next, TaskEnd};
 
 use crate::energy::EnergyMeter;

@@ -24,7 +24,7 @@ use hindmost_math::plain::Plain;
 
 use super::deadlines::Deadline;
 use super::jobs::{IN_FOLDER, LiveJob, in_folder};
-use super::recheck::{self, TaskFailures};
+use super::what_counts::{self, TaskFailures};
 use super::{Driver, RunError};
 use crate::job_file::{Plan, TaskChanges};
 use crate::store::{GivenUp, Store};
@@ -47,7 +47,7 @@ impl FailedBefore {
         let earlier = store.job().given_up.iter();
         let mut before = FailedBefore {
             failures: earlier.map(|task| (task.id(), (task.failures, task.attempt, task.reason.clone()))).collect(),
-            given_up: recheck::given_up(plan, store, records, &[]),
+            given_up: what_counts::given_up(plan, store, records, &[]),
             ..FailedBefore::default()
         };
         for record in records {
@@ -117,10 +117,10 @@ impl FailedAgain {
         records: &[Record],
     ) -> FailedAgain {
         let mut counts: BTreeMap<TaskId, u32> = BTreeMap::new();
-        for (task, count) in store.earlier_failures().into_iter().chain(recheck::failures(plan, records)) {
+        for (task, count) in store.earlier_failures().into_iter().chain(what_counts::failures(plan, records)) {
             *counts.entry(task).or_default() += count;
         }
-        let given_up = recheck::given_up(plan, store, records, &changes.added);
+        let given_up = what_counts::given_up(plan, store, records, &changes.added);
         let mut found = FailedAgain::default();
         for task in &given_up {
             *found.phases.entry(task.phase).or_default() += 1;
@@ -159,7 +159,7 @@ impl FailedAgain {
 /// Returns the tasks that had failed permanently although their phases allow no more failures, and that have no result:
 /// according to the summary with which the run last ended, and to its journal if it was killed later.
 fn failed_beyond(plan: &Plan, store: &Store, given_up: &BTreeSet<TaskId>, records: &[Record]) -> BTreeSet<TaskId> {
-    let finished = recheck::finished(records);
+    let finished = what_counts::finished(records);
     let withheld = FailedBefore::of(plan, store, records).withheld.into_iter();
     let withheld = withheld.filter(|(_, until)| until.is_none()).map(|(task, _)| task);
     let number = |name: &String| plan.phases.iter().position(|phase| phase.name == *name);

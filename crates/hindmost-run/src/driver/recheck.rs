@@ -3,118 +3,20 @@
 //! `again.rs` finds out what runs again. The run then begins again: its journal is put away, and in the new journal the tasks
 //! whose results are valid are finished from the job's arrival on.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 
 use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::journal::Header;
-use hindmost_core::record::{Change, Event, Record};
+use hindmost_core::record::Record;
 
-use super::again::{Again, Why, may_not_repeat, name, why_broken};
-use super::jobs::IN_FOLDER;
+use super::again::{Again, may_not_repeat, name};
 use super::permanent::FailedBefore;
+use super::what_counts::{TaskFailures, Why, failures, has_job, has_other_input, tasks_of, unreadable, valid_results};
 use super::{Follower, RunError, journal};
 use crate::engine::{Engine, RunIdentity};
 use crate::job_file::Plan;
-use crate::store::{EndMarker, GivenUp, InputState, Store, Whereabouts};
-
-/// A task that may not run twice (`idempotent = false`), and how often it has failed.
-pub(super) type TaskFailures = (TaskId, u32);
-
-/// Returns the tasks of a phase.
-pub(super) fn tasks_of(plan: &Plan, phase: u32) -> impl Iterator<Item = TaskId> + use<> {
-    let tasks = plan.phases.get(phase as usize).map_or(0, |planned| planned.tasks);
-    (0..tasks).map(move |index| TaskId { job: IN_FOLDER, phase, index })
-}
-
-/// Returns the tasks that are finished according to a journal, including those that were finished when the job arrived.
-pub(super) fn finished(records: &[Record]) -> BTreeSet<TaskId> {
-    let mut finished = BTreeSet::new();
-    for record in records {
-        match &record.change {
-            Change::Event(Event::AttemptFinished { attempt }) => _ = finished.insert(attempt.task),
-            Change::Event(Event::JobArrived { spec, .. }) => {
-                for (phase, spec) in (0..).zip(&spec.phases) {
-                    finished.extend(spec.finished.iter().map(|index| TaskId { job: IN_FOLDER, phase, index: *index }));
-                }
-            }
-            _ => {}
-        }
-    }
-    finished
-}
-
-/// Returns the attempts that have won their tasks according to a journal.
-pub(super) fn winners(records: &[Record]) -> BTreeMap<TaskId, u32> {
-    let mut winners = BTreeMap::new();
-    for record in records {
-        if let Change::Event(Event::AttemptFinished { attempt }) = &record.change {
-            winners.entry(attempt.task).or_insert(attempt.copy);
-        }
-    }
-    winners
-}
-
-/// True if the job of a run has arrived according to its journal.
-pub(super) fn has_job(records: &[Record]) -> bool {
-    records.iter().any(|record| matches!(record.change, Change::Event(Event::JobArrived { .. })))
-}
-
-/// Returns the tasks that had failed permanently as their phases allow, according to a journal and to the record of the run,
-/// which holds those of earlier journals. Withdrawn tasks, which were given up because their inputs are gone, do not count, nor
-/// do those in `added`, which have come back.
-pub(super) fn given_up(plan: &Plan, store: &Store, records: &[Record], added: &[(u32, u32)]) -> BTreeSet<TaskId> {
-    let given_up = records.iter().filter_map(|record| match &record.change {
-        Change::Event(Event::TaskGivenUp { task }) => Some(*task),
-        _ => None,
-    });
-    let earlier = store.job().given_up.iter().map(GivenUp::id);
-    let is_now = |task: &TaskId| {
-        plan.phases
-            .get(task.phase as usize)
-            .is_some_and(|phase| task.index < phase.tasks && !phase.is_withdrawn(task.index))
-    };
-    let added: BTreeSet<&(u32, u32)> = added.iter().collect();
-    given_up.chain(earlier).filter(|task| is_now(task) && !added.contains(&(task.phase, task.index))).collect()
-}
-
-/// Returns the tasks whose results are in place and valid and were made from valid results. Results that were made without
-/// those of tasks in `given_up` are valid too.
-///
-/// # Errors
-/// If results can't be read.
-pub(super) fn valid_results(
-    plan: &Plan,
-    store: &Store,
-    given_up: &BTreeSet<TaskId>,
-) -> Result<BTreeSet<TaskId>, RunError> {
-    let mut valid = BTreeSet::new();
-    let mut incomplete = BTreeSet::new();
-    for phase in 0..plan.phases.len() as u32 {
-        let has_results = store.has_results(phase).map_err(unreadable(store))?;
-        // A withdrawn task counts as finished, without a result.
-        let withdrawn = tasks_of(plan, phase).filter(|task| plan.phases[phase as usize].is_withdrawn(task.index));
-        let has_none = |task: &TaskId| given_up.contains(task) || plan.phases[phase as usize].is_withdrawn(task.index);
-        let needs_none = || tasks_of(plan, phase).all(|task| has_none(&task));
-        if !has_results && !needs_none() || plan.with_descendants(&incomplete).contains(&phase) {
-            valid.extend(withdrawn);
-            incomplete.insert(phase);
-            continue;
-        }
-        valid.extend(withdrawn);
-        for task in tasks_of(plan, phase) {
-            if plan.phases[phase as usize].is_withdrawn(task.index) {
-                continue;
-            }
-            if why_broken(plan, store, task)?.is_none() {
-                valid.insert(task);
-            } else if !given_up.contains(&task) {
-                incomplete.insert(phase);
-            }
-        }
-    }
-    Ok(valid)
-}
+use crate::store::{EndMarker, InputState, Store, Whereabouts};
 
 /// Returns the journal that was put away last, with the name of its file, if the run has no journal but all of its results.
 /// Such a run was killed while it began again, and what was to run again has been taken back. `held` is the run's journal.
@@ -135,22 +37,6 @@ pub(super) fn finished_journal(
     }
     let Some((header, records)) = journal::read_named(store, &name)? else { return Ok(None) };
     Ok(has_job(&records).then_some((name, header, records)))
-}
-
-/// Returns a function that turns a read error into the run's error. The run must end, because continuing could lose
-/// results.
-pub(super) fn unreadable(store: &Store) -> impl Fn(std::io::Error) -> RunError + '_ {
-    |error| RunError::Io { path: store.folder().into(), error }
-}
-
-/// True if the input file of an attempt's task has changed since the attempt began, so that the attempt does not count. One of a
-/// task that may not run twice counts in any case.
-pub(super) fn has_other_input(plan: &Plan, store: &Store, attempt: AttemptId) -> bool {
-    let Some(phase) = plan.phases.get(attempt.task.phase as usize) else { return false };
-    // A command of a map may have changed its file.
-    let input = phase.input_of(attempt.task.index).filter(|_| phase.idempotent && phase.commands.is_none());
-    let noted = store.noted_input(attempt).zip(input);
-    noted.is_some_and(|(noted, path)| noted.difference(path, false).is_some())
 }
 
 /// Checks that no attempt of a task runs that may not run twice: to begin again would stop it.
@@ -371,17 +257,4 @@ pub(super) fn kill(run: &RunIdentity, engine: &mut dyn Engine, follower: &mut dy
     for what in engine.kill_strays(run) {
         follower.message(&format!("left by an earlier attempt: {what}"));
     }
-}
-
-/// Counts the failures of tasks that may not run twice in a journal.
-pub(super) fn failures(plan: &Plan, records: &[Record]) -> Vec<TaskFailures> {
-    let mut failures: BTreeMap<TaskId, u32> = BTreeMap::new();
-    for record in records {
-        if let Change::Event(Event::AttemptFailed { attempt, reason: Some(_), .. }) = &record.change
-            && plan.phases.get(attempt.task.phase as usize).is_some_and(|phase| !phase.idempotent)
-        {
-            *failures.entry(attempt.task).or_default() += 1;
-        }
-    }
-    failures.into_iter().collect()
 }

@@ -17,13 +17,13 @@ use hindmost_core::time::Time;
 use hindmost_core::verify::Verifier;
 use hindmost_core::workload::DemandByName;
 
-use super::again::{self, Why};
 use super::attempts::Kill;
 use super::jobs::ONLY;
 use super::journal::LiveJournal;
 use super::permanent::FailedBefore;
-use super::recheck::{self, TaskFailures, cut_short_by};
+use super::recheck::{self, cut_short_by};
 use super::untouched::Untouched;
+use super::what_counts::{self, TaskFailures, Why};
 use super::{Driver, RunError, RunOptions};
 use crate::engine::NodeOffer;
 use crate::store::{EndMarker, Store, Whereabouts};
@@ -57,7 +57,7 @@ pub(super) fn check_header(header: &Header, options: &RunOptions) -> Result<Head
 /// Checks that the engine offers the nodes with which the run was begun.
 pub(super) fn check_nodes(records: &[Record], nodes: &[NodeOffer]) -> Result<(), RunError> {
     // A run that was killed before its job arrived begins again, so it may begin on any nodes.
-    if !recheck::has_job(records) {
+    if !what_counts::has_job(records) {
         return Ok(());
     }
     let (mut recorded, mut speeds) = (Vec::new(), Vec::new());
@@ -130,7 +130,7 @@ impl Driver<'_> {
         earlier_failures: &[TaskFailures],
     ) -> Result<(), RunError> {
         let last = records.last().map_or(Time::ZERO, |record| record.at);
-        if !recheck::has_job(&records) {
+        if !what_counts::has_job(&records) {
             // The run was killed before its job arrived: the journal starts again.
             self.recorder.journal = LiveJournal::open(&self.jobs[ONLY].store, Some(&self.header))?;
             return self.begin(&[earlier_failures.to_vec()]);
@@ -156,11 +156,11 @@ impl Driver<'_> {
         }
         let resumed = self.engine.now();
         let job = &mut self.jobs[ONLY];
-        let failures = recheck::failures(&job.plan, &records);
+        let failures = what_counts::failures(&job.plan, &records);
         let failed = FailedBefore::of(&job.plan, &job.store, &records);
         failed.remember(job);
         self.lost.recall(&records);
-        self.report_earlier(&recheck::finished(&records), recheck::winners(&records))?;
+        self.report_earlier(&what_counts::finished(&records), what_counts::winners(&records))?;
         self.replay(records, failed.given_up.len())?;
         self.resume_profiles();
         let last_end = self.reconcile(changed, &failed)?;
@@ -378,7 +378,7 @@ impl Driver<'_> {
         }
         for task in unfinished {
             let job = &mut self.jobs[ONLY];
-            match again::why_broken(&job.plan, &job.store, task)? {
+            match what_counts::why_broken(&job.plan, &job.store, task)? {
                 None => _ = job.in_place.insert(task),
                 Some(Why::Changed(what) | Why::Input(what)) => {
                     let aside = job.store.set_aside(task);

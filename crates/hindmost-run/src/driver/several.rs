@@ -8,56 +8,13 @@ use hindmost_core::ids::JobId;
 use hindmost_core::record::{Change, Event, Record};
 
 use super::again::Again;
-use super::begin::{Arrival, arrival, live_job};
+use super::arrivals::{Arrival, arrival, live_job};
 use super::jobs::LiveJob;
 use super::options::{check_features, check_fits};
 use super::permanent::FailedAgain;
-use super::{Driver, Follower, RunError, RunOptions, RunOutcome, journal, recheck};
-use crate::engine::{Engine, NodeOffer};
+use super::{Driver, Follower, RunError, RunOptions, journal, recheck, what_counts};
+use crate::engine::Engine;
 use crate::store::Opened;
-
-/// Supplies jobs while a run goes on, and receives the outcomes of all its jobs.
-pub trait Submissions {
-    /// True while other jobs may arrive.
-    fn are_open(&self) -> bool;
-
-    /// Returns the next job that has been submitted, in its opened folder; `None` if none waits. Its name differs from
-    /// those of the jobs that run. `nodes` are those of the run.
-    fn next(&mut self, nodes: &[NodeOffer]) -> Option<Opened>;
-
-    /// Receives the name of a job that was supplied and can't run, and the reason.
-    fn refused(&mut self, job: &str, why: &RunError);
-
-    /// Receives the outcome of a job.
-    fn ended(&mut self, outcome: RunOutcome);
-}
-
-/// The submissions of a run that has one job.
-#[derive(Default)]
-pub(super) struct OnlyJob(Option<RunOutcome>);
-
-impl OnlyJob {
-    /// Returns the outcome of the job; `None` if it has not ended.
-    pub(super) fn take(self) -> Option<RunOutcome> {
-        self.0
-    }
-}
-
-impl Submissions for OnlyJob {
-    fn are_open(&self) -> bool {
-        false
-    }
-
-    fn next(&mut self, _nodes: &[NodeOffer]) -> Option<Opened> {
-        None
-    }
-
-    fn refused(&mut self, _job: &str, _why: &RunError) {}
-
-    fn ended(&mut self, outcome: RunOutcome) {
-        self.0 = Some(outcome);
-    }
-}
 
 /// Prepares the folders of a run of several jobs. Commits what has ended well, stops what still runs, leaves out the jobs
 /// that have all of their results, and puts the journal away. `records` are those of the run's journal. If no job is left and no
@@ -81,8 +38,8 @@ pub(super) fn begin_again(
     }
     let mut kept = Vec::new();
     for opened in std::mem::take(jobs) {
-        let given_up = recheck::given_up(&opened.plan, &opened.store, &[], &[]);
-        let valid = recheck::valid_results(&opened.plan, &opened.store, &given_up)?;
+        let given_up = what_counts::given_up(&opened.plan, &opened.store, &[], &[]);
+        let valid = what_counts::valid_results(&opened.plan, &opened.store, &given_up)?;
         if valid.union(&given_up).count() as u64 == opened.plan.tasks() {
             follower.message(&format!(
                 "job {} is already done: its results are in {}",

@@ -11,13 +11,14 @@ use hindmost_policies::catalogue;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use toml::Spanned;
 
+use super::copies::Copies;
 use super::error::Wrong;
 use super::format::{JobFile, Patterns, Phase};
 use super::inputs;
 use super::matrix::Matrix;
 use super::order::parents_first;
 use super::output::OutputTemplate;
-use super::plan::{Copies, DEFAULT_LOSSES, Plan, PlannedPhase};
+use super::plan::{DEFAULT_LOSSES, Plan, PlannedPhase};
 use super::shell::check_program;
 use super::values::{
     KILL_AFTER, allowance, check_environment, check_name, check_text, count, cpus, delay, features, memory, positive,

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::plan::Digest;
+use super::digest::Digest;
 use crate::escape::{escaped, unescaped};
 use crate::map::Template;
 

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::copies::Copies;
 use super::matrix::Matrix;
 use super::output::OutputTemplate;
-use super::plan::{Copies, DEFAULT_LOSSES, Plan, PlannedPhase};
+use super::plan::{DEFAULT_LOSSES, Plan, PlannedPhase};
+use super::printable::printable;
 use super::shell::shell_in_words;
 use super::values::KILL_AFTER;
 use super::writes::Repeats;
@@ -203,15 +205,6 @@ fn lossy(path: &Path) -> String {
 /// Returns a path with control characters escaped.
 fn shown(path: &Path) -> String {
     printable(&path.to_string_lossy())
-}
-
-/// Returns a text with control characters escaped, so that it stays on one line.
-pub(crate) fn printable(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() { shown.extend(c.escape_default()) } else { shown.push(c) }
-    }
-    shown
 }
 
 /// Returns a command on one line, without comments and cut after 100 characters.

@@ -1,21 +1,14 @@
 //! The matrix of a phase: variables with lists of values, of which each task gets one combination.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use toml::Spanned;
 
 use super::error::Wrong;
 use super::format::MatrixValue;
-use super::plan::PlannedPhase;
 use super::values::{OWN, check_text};
 
-/// Longest delay before another try, unless the first one is longer: 5 minutes.
-const LONGEST_DELAY: Duration = Duration::from_mins(5);
 /// Names of variables on which shells and programs depend, so that a matrix may not set them.
 const RESERVED: [&str; 28] = [
     "BASHOPTS",
@@ -129,46 +122,6 @@ fn check_variable(name: &str, environment: &BTreeMap<String, String>) -> Result<
         return Ok(());
     };
     Err(format!("matrix: {name:?} can't be used: {reason}"))
-}
-
-impl PlannedPhase {
-    /// Returns the input file of a task; `None` if the tasks have no inputs.
-    pub fn input_of(&self, task: u32) -> Option<&Path> {
-        self.inputs.as_ref()?.get(task as usize).map(std::path::PathBuf::as_path)
-    }
-
-    /// Returns what the user calls the input of a task: its input file, or else the values of a map's task, with spaces between
-    /// them; `None` if it has neither.
-    pub(crate) fn input_name(&self, task: u32) -> Option<Cow<'_, [u8]>> {
-        let values = self.commands.as_ref().and_then(|commands| commands.get(task)).map(|own| &own.values);
-        match (self.input_of(task), values) {
-            // A file alone does not identify a task that has other values too.
-            (Some(file), None) => Some(Cow::Borrowed(file.as_os_str().as_bytes())),
-            (Some(file), Some(values)) if values.len() < 2 => Some(Cow::Borrowed(file.as_os_str().as_bytes())),
-            (_, values) => values.filter(|values| !values.is_empty()).map(|values| Cow::Owned(values.join(&b' '))),
-        }
-    }
-
-    /// Returns the values of a task's variables by name, in the order of the job file; nothing without a matrix. A withdrawn
-    /// task has the values that it had before.
-    pub fn matrix_values(&self, task: u32) -> impl Iterator<Item = (&str, &str)> {
-        let place = match &self.places {
-            Some(places) => places.get(task as usize).copied().flatten(),
-            None => Some(task),
-        };
-        let matrix = self.matrix.iter().filter_map(move |matrix| Some((matrix, place?)));
-        let withdrawn = self.withdrawn_keys.get(&task).into_iter().flatten();
-        // The input is an absolute path, so it does not begin with the name of a variable.
-        let withdrawn = withdrawn.filter(|part| !part.starts_with('/')).filter_map(|part| part.split_once('='));
-        matrix.flat_map(|(matrix, place)| matrix.values(u64::from(place))).chain(withdrawn)
-    }
-
-    /// Returns how long a task waits for its next try after its failure number `failures`, from 1. The delay doubles with each
-    /// failure, up to 5 minutes or the first delay, if that is longer.
-    pub fn delay_after(&self, failures: u32) -> Duration {
-        let factor = 2u32.saturating_pow(failures.saturating_sub(1));
-        self.retry_delay.saturating_mul(factor).min(LONGEST_DELAY.max(self.retry_delay))
-    }
 }
 
 #[cfg(test)]

@@ -12,11 +12,13 @@ use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
 
 use super::allowance::Allowance;
 use super::commands::TaskCommands;
-use super::describe::printable;
+use super::copies::Copies;
+use super::digest::Digest;
 use super::matrix::Matrix;
 use super::output::OutputTemplate;
-use super::shell::is_bourne;
-use super::writes::{Changed, Found, Repeats, VARIABLES, changed, in_one_spelling, substituted, written};
+use super::printable::printable;
+use super::shell::shell_in_words;
+use super::writes::{Changed, Found, Repeats, VARIABLES, changed, in_one_spelling, substituted};
 use crate::engine::{GPUS, NodeOffer, Speeds};
 
 /// A job file, checked and resolved.
@@ -272,6 +274,24 @@ impl Plan {
 /// How often a task may be lost with its node, if its job file does not say so.
 pub(crate) const DEFAULT_LOSSES: u32 = 20;
 
+impl Plan {
+    /// Returns the shells of all phases in words: the shell that most use, and those of phases with another one. `default` is
+    /// the shell of phases that name none.
+    pub fn shells_in_words(&self, default: &[String]) -> String {
+        let of = |at: usize| shell_in_words(self.phases[at].shell.as_deref().unwrap_or(default));
+        let all: Vec<String> = (0..self.phases.len()).map(of).collect();
+        let default = shell_in_words(default);
+        match all.first() {
+            Some(first) if all.iter().all(|shell| shell == first) => first.clone(),
+            _ => {
+                let others = self.phases.iter().zip(&all).filter(|(_, shell)| **shell != default);
+                let others: Vec<String> = others.map(|(phase, shell)| format!("{}: {shell}", phase.name)).collect();
+                format!("{default} ({})", others.join(", "))
+            }
+        }
+    }
+}
+
 impl PlannedPhase {
     /// Returns the command of a task as text, for people. `{%}` stands for the number of its slot.
     pub fn command_of(&self, task: u32) -> String {
@@ -305,7 +325,9 @@ impl PlannedPhase {
             digest.text(value);
         }
         digest.path(&self.directory);
-        self.add_output(digest);
+        if let Some(output) = &self.output {
+            output.add_to(digest);
+        }
         // A phase that names no shell keeps the one with which its run began, so the default shell is not part of its work.
         if let Some(shell) = &self.shell {
             digest.text("shell");
@@ -389,75 +411,5 @@ impl PlannedPhase {
             never_resumed: !self.resumes,
             ..PhaseSpec::new(self.name.as_str(), self.tasks, 1.0)
         }
-    }
-}
-
-/// Whether a task may have two attempts at a time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Copies {
-    /// It may, as long as no attempt is seen to write a file that the other one would: the command seems to write only on standard output
-    /// or into the folder of its attempt.
-    #[default]
-    Allowed,
-    /// It may, because the user says so.
-    Forced,
-    /// The user wants none.
-    Never,
-    /// It may not, because the command names a file for writing, outside the folder of its attempt.
-    WouldShare(Found),
-}
-
-impl Copies {
-    /// Returns what holds for two commands together. The file is that of the first one that names any.
-    pub(crate) fn and(self, other: Copies) -> Copies {
-        match (self, other) {
-            (Copies::WouldShare(one), Copies::WouldShare(other)) => {
-                Copies::WouldShare(Found { repeats: one.repeats.min(other.repeats), ..one })
-            }
-            (Copies::Allowed, other) => other,
-            (one, _) => one,
-        }
-    }
-
-    /// Returns whether tasks with this command may have copies. `shell` runs it; `None` for the default one.
-    pub fn of(command: &str, shell: Option<&[String]>) -> Copies {
-        if shell.is_some_and(|shell| !shell.first().is_some_and(|program| is_bourne(program))) {
-            return Copies::Allowed;
-        }
-        written(command).map_or(Copies::Allowed, Copies::WouldShare)
-    }
-}
-
-/// FNV-1a (64 bits) over parts that each begin with their length, so that different lists of parts are different inputs.
-pub(super) struct Digest(u64);
-
-impl Digest {
-    fn new() -> Digest {
-        Digest(0xcbf2_9ce4_8422_2325)
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
-
-    pub(super) fn number(&mut self, number: u64) {
-        self.bytes(&number.to_le_bytes());
-    }
-
-    fn text(&mut self, text: &str) {
-        self.number(text.len() as u64);
-        self.bytes(text.as_bytes());
-    }
-
-    pub(super) fn path(&mut self, path: &Path) {
-        let bytes = path.as_os_str().as_encoded_bytes();
-        self.number(bytes.len() as u64);
-        self.bytes(bytes);
-    }
-
-    fn in_hex(&self) -> String {
-        format!("{:016x}", self.0)
     }
 }

@@ -9,8 +9,6 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-use super::plan::Plan;
-
 /// Returns the shell of phases that name none: `bash -euo pipefail -c` if there is a `bash`, otherwise `sh -eu -c`. The command
 /// is the last argument after these words.
 pub fn default_shell() -> Vec<String> {
@@ -83,22 +81,4 @@ pub fn shell_in_words(shell: &[String]) -> String {
         *first = first.rsplit('/').next().unwrap_or(first);
     }
     words.join(" ")
-}
-
-impl Plan {
-    /// Returns the shells of all phases in words: the shell that most use, and those of phases with another one. `default` is
-    /// the shell of phases that name none.
-    pub fn shells_in_words(&self, default: &[String]) -> String {
-        let of = |at: usize| shell_in_words(self.phases[at].shell.as_deref().unwrap_or(default));
-        let all: Vec<String> = (0..self.phases.len()).map(of).collect();
-        let default = shell_in_words(default);
-        match all.first() {
-            Some(first) if all.iter().all(|shell| shell == first) => first.clone(),
-            _ => {
-                let others = self.phases.iter().zip(&all).filter(|(_, shell)| **shell != default);
-                let others: Vec<String> = others.map(|(phase, shell)| format!("{}: {shell}", phase.name)).collect();
-                format!("{default} ({})", others.join(", "))
-            }
-        }
-    }
 }

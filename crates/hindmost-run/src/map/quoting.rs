@@ -1,6 +1,8 @@
 //! Quotes texts for a shell.
 
-use super::template::SLOT;
+/// Stands for the number of the attempt's slot in the command of a task; see
+/// [`PlannedPhase::commands`](crate::job_file::PlannedPhase::commands).
+pub(super) const SLOT: u8 = 0;
 
 /// Quotes a text for a shell, exactly as GNU parallel does. The character that stands for the number of a slot needs no quotes.
 pub fn quoted(text: &[u8]) -> Vec<u8> {

@@ -5,11 +5,7 @@
 
 use super::MapError;
 use super::forms::{FORMS, Form};
-use super::quoting::quoted;
-
-/// Stands for the number of the attempt's slot in the command of a task; see
-/// [`PlannedPhase::commands`](crate::job_file::PlannedPhase::commands).
-pub(super) const SLOT: u8 = 0;
+use super::quoting::{SLOT, quoted};
 
 /// Values that show what a template does with its values.
 const SAMPLE: [&str; 4] = ["a 1/b.c", "d 2/e.f", "g 3/h.i", "j 4/k.l"];

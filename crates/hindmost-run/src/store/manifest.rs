@@ -13,7 +13,7 @@ use super::appended::Appended;
 use super::folder::Folder;
 use super::input::InputState;
 use super::listing::Listing;
-use super::output_file::OutputFile;
+use super::recorded_output::OutputFile;
 
 /// Name of the manifest's file.
 pub(super) const MANIFEST: &str = "manifest.jsonl";

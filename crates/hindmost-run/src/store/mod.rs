@@ -32,6 +32,7 @@ mod manifest;
 mod opening;
 mod output_file;
 mod record;
+mod recorded_output;
 mod recycling;
 mod removal;
 mod results;

@@ -6,58 +6,24 @@
 //! file is complete whenever it exists, and a process that resumes the run knows whose it is.
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use rustix::fs::Mode;
 use rustix::io::Errno;
-use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
 use super::folder::Folder;
 use super::input::InputState;
 use super::manifest::Line;
+use super::recorded_output::OutputFile;
 use super::{STDOUT, Store};
-use crate::escape::{escaped, unescaped};
+use crate::escape::escaped;
 use crate::job_file::{Plan, place_of};
-
-/// An output file, as the manifest records it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct OutputFile {
-    /// Absolute path. Bytes that are no text are escaped.
-    path: String,
-    #[serde(flatten)]
-    state: InputState,
-}
-
-impl OutputFile {
-    pub fn path(&self) -> PathBuf {
-        OsString::from_vec(unescaped(&self.path)).into()
-    }
-
-    /// True if the file at this path is in the recorded state.
-    pub fn is_at(&self, path: &Path) -> bool {
-        self.path() == path && self.difference(false).is_none()
-    }
-
-    /// Returns how the file at its path differs from the recorded one, as a text; `None` if it does not.
-    pub fn difference(&self, reads_content: bool) -> Option<String> {
-        let path = self.path();
-        let is_file = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
-        let is_compared = !reads_content || self.state.checksum.is_none() || File::open(&path).is_ok();
-        let how = match (is_file, is_compared) {
-            (false, _) => "it is missing".to_owned(),
-            (true, false) => "it can't be read".to_owned(),
-            (true, true) => self.state.difference(&path, reads_content)?,
-        };
-        Some(format!("{}: {how}", path.display()))
-    }
-}
 
 /// Returns the name that an attempt's output has beside the file that it becomes, until it is renamed.
 fn staged(run: &str, attempt: AttemptId) -> String {

@@ -135,7 +135,7 @@ fn home_of(journal: &Path) -> Option<PathBuf> {
 fn internal_files(journal: &Path, job: &str) -> Option<PathBuf> {
     let home = home_of(journal)?;
     let own = home.join(job).join(".hindmost");
-    Some(if super::several::holds_several(&home) { own } else { home.join(".hindmost") })
+    Some(if super::run::holds_several(&home) { own } else { home.join(".hindmost") })
 }
 
 /// Returns the input of a task and its values of the matrix, from the record of the job; nothing if it has none.
@@ -282,7 +282,7 @@ fn put_away(journal: &Path) -> Vec<PathBuf> {
 /// it not: the job had ended when the run began again.
 fn journal_of_job(journal: &Path, text: &str, jobs: &[TimelineJob]) -> Option<PathBuf> {
     let (name, _) = text.split_once('/').filter(|(_, rest)| rest.contains('/'))?;
-    if jobs.iter().any(|job| *job.spec.name == *name) || !super::several::holds_several(&home_of(journal)?) {
+    if jobs.iter().any(|job| *job.spec.name == *name) || !super::run::holds_several(&home_of(journal)?) {
         return None;
     }
     let arrives = |record: &Record| match &record.change {

@@ -13,7 +13,6 @@ mod replay;
 mod report;
 mod reproduce;
 mod run;
-mod several;
 mod simulate;
 mod submit;
 mod theory;

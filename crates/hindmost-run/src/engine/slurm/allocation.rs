@@ -19,7 +19,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
 use super::commands::{self, Allocation, one_line, slurm};
@@ -35,8 +34,6 @@ const HANGS: Duration = Duration::from_secs(15);
 const CANCELS: Duration = Duration::from_mins(1);
 /// First of the words that make this program request an allocation.
 pub const REQUEST: &str = "request";
-/// What stands before the id of an allocation whose keeper runs.
-pub const KEPT: &str = "hindmost keeps allocation ";
 /// Shortest and longest time between two looks at what is left.
 const LOOKS: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(500)];
 
@@ -128,7 +125,7 @@ pub fn watch_request(args: &[OsString], stop_requests: &'static AtomicU32) -> io
     let was_killed = Arc::new(AtomicBool::new(false));
     let kills = Arc::clone(&was_killed);
     std::thread::spawn(move || {
-        while !is_abandoned(stop_requests, LOOKS[1]) {}
+        while !keeper::is_abandoned(stop_requests, LOOKS[1]) {}
         let since = Instant::now();
         loop {
             // `salloc` withdraws a request that waits. It may be just about to send it. Its handler of the signal may wait for ever for
@@ -170,19 +167,6 @@ fn pass_on(pipe: impl Read, requested: &AtomicU32) {
 fn requested_in(line: &str) -> Option<u32> {
     let names = |what: &str| line.strip_prefix("salloc: ")?.strip_prefix(what)?.trim().parse().ok();
     ["Pending job allocation", "Granted job allocation"].into_iter().find_map(names)
-}
-
-/// True if the process at the other end of the standard input has died or closed it, or this process has been signalled. Waits up to
-/// `patience`.
-pub fn is_abandoned(stop_requests: &AtomicU32, patience: Duration) -> bool {
-    if stop_requests.load(Ordering::Relaxed) > 0 {
-        return true;
-    }
-    let stdin = io::stdin();
-    let patience = Timespec::try_from(patience).ok();
-    // Nothing is ever written, so an event is the end.
-    let polled = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], patience.as_ref());
-    polled.is_ok_and(|events| events > 0) || stop_requests.load(Ordering::Relaxed) > 0
 }
 
 /// Keeps Ctrl-C in a terminal away from a command: this process decides what it means.
@@ -231,7 +215,7 @@ impl Drop for Requested {
 
 /// Returns the id of the allocation whose starter says in these messages that its keeper runs.
 fn kept_in(text: &str) -> Option<u32> {
-    let line = text.lines().find_map(|line| line.strip_prefix(KEPT))?;
+    let line = text.lines().find_map(|line| line.strip_prefix(keeper::KEPT))?;
     line.trim().parse().ok()
 }
 
@@ -296,7 +280,7 @@ mod tests {
     fn the_granted_allocation_is_found_in_the_messages() {
         let text = "salloc: Pending job allocation 12\nsalloc: job 12 queued\nsalloc: Granted job allocation 12\n";
         assert_eq!(kept_in(text), None, "its keeper does not run yet");
-        assert_eq!(kept_in(&format!("{text}{KEPT}12\n")), Some(12));
+        assert_eq!(kept_in(&format!("{text}{}12\n", keeper::KEPT)), Some(12));
         let ids: Vec<_> = text.lines().map(requested_in).collect();
         assert_eq!(ids, [Some(12), None, Some(12)]);
         assert_eq!(kept_in("salloc: error: Job submit/allocate failed: Invalid partition name specified\n"), None);

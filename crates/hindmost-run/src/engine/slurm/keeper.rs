@@ -14,9 +14,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{PidfdFlags, Signal, getppid, pidfd_open, pidfd_send_signal};
 
-use super::{allocation, commands, own, reaper, step};
+use super::{commands, own, reaper, step};
 
 /// Name of keepers' steps. It is not that of the run's other steps, so that a resumed run keeps its keepers.
 pub const NAME: &str = "hindmost-keeper";
@@ -33,6 +34,8 @@ const LOOK: Duration = Duration::from_secs(2);
 
 /// First of the words that make this program start a keeper in the allocation in which it runs.
 pub const BEGIN: &str = "begin";
+/// What stands before the id of an allocation whose keeper runs.
+pub const KEPT: &str = "hindmost keeps allocation ";
 /// What a keeper prints when it runs.
 const KEEPS: &str = "keeps";
 /// Time for which starting the keeper of a new allocation is tried again if it fails.
@@ -95,8 +98,8 @@ pub fn begin(folder: &Path, node: &str, stop_requests: &AtomicU32) -> io::Result
     let job = std::env::var("SLURM_JOB_ID").ok().and_then(|id| id.parse().ok());
     let Some(job) = job else { return Err(io::Error::other("this command is for allocations of Slurm only")) };
     let kept = start_first(job, folder, node, stop_requests);
-    let is_waited_for = matches!(kept, Ok(true)) && !allocation::is_abandoned(stop_requests, Duration::ZERO);
-    if is_waited_for && writeln!(io::stderr(), "{}{job}", allocation::KEPT).is_ok() {
+    let is_waited_for = matches!(kept, Ok(true)) && !is_abandoned(stop_requests, Duration::ZERO);
+    if is_waited_for && writeln!(io::stderr(), "{}{job}", KEPT).is_ok() {
         end_salloc();
         return Ok(());
     }
@@ -119,7 +122,7 @@ fn start_first(job: u32, folder: &Path, node: &str, stop_requests: &AtomicU32) -
             if fs::read_to_string(&log)?.lines().any(|line| line == KEEPS) {
                 return Ok(true);
             }
-            if allocation::is_abandoned(stop_requests, STARTED) {
+            if is_abandoned(stop_requests, STARTED) {
                 return Ok(false);
             }
         }
@@ -131,7 +134,7 @@ fn start_first(job: u32, folder: &Path, node: &str, stop_requests: &AtomicU32) -
             program = own::copy_program(&program, folder)?;
         } else if is_missing || begin.elapsed() > STARTS {
             return Err(io::Error::other(format!("error: node {node} can't be used: {}", commands::one_line(&said))));
-        } else if allocation::is_abandoned(stop_requests, PAUSE) {
+        } else if is_abandoned(stop_requests, PAUSE) {
             return Ok(false);
         }
     }
@@ -193,4 +196,17 @@ fn is_unused(job: &str, folder: &Path, is_late: bool) -> bool {
     let of_job = |step: &commands::Step| step.job.to_string() == job && step.name != NAME;
     let is_unlisted = || commands::steps().is_ok_and(|steps| !steps.iter().any(of_job));
     if is_late { !reaper::has_agents(job, folder) } else { is_unlisted() }
+}
+
+/// True if the process at the other end of the standard input has died or closed it, or this process has been signalled. Waits up to
+/// `patience`.
+pub fn is_abandoned(stop_requests: &AtomicU32, patience: Duration) -> bool {
+    if stop_requests.load(Ordering::Relaxed) > 0 {
+        return true;
+    }
+    let stdin = io::stdin();
+    let patience = Timespec::try_from(patience).ok();
+    // Nothing is ever written, so an event is the end.
+    let polled = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], patience.as_ref());
+    polled.is_ok_and(|events| events > 0) || stop_requests.load(Ordering::Relaxed) > 0
 }

@@ -571,7 +571,7 @@ pub fn run_step(
         }
         Some(keeper::BEGIN) => keeper::begin(folder, &nonce, stop_requests),
         Some(what @ (reaper::IF_DEAD | reaper::ANYWAY)) => reaper::reap(folder, &nonce, what == reaper::ANYWAY),
-        Some(reaper::ATTEMPT) => agent::run_attempt(folder, &nonce, stop_requests),
+        Some(step::ATTEMPT) => agent::run_attempt(folder, &nonce, stop_requests),
         Some("check") => agent::answer_check(folder, &nonce),
         _ => Err(io::Error::other("this command is for steps of Slurm only")),
     };

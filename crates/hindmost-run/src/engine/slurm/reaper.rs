@@ -20,15 +20,13 @@ use super::super::process_file::ProcessFile;
 use super::agent::opened;
 use super::beat::{Beat, State, shortened};
 use super::launch::Description;
-use super::step::STEP_COMMAND;
+use super::step::{ATTEMPT, STEP_COMMAND};
 use crate::process::{Ending, Identity, Outcome, Tag, boot_id};
 
 /// Word that makes a step end an attempt whose agent is dead.
 pub const IF_DEAD: &str = "reap-if-dead";
 /// Word that makes a step end an attempt and its agent: the attempt is to be stopped.
 pub const ANYWAY: &str = "reap";
-/// Word that makes a step run an attempt.
-pub const ATTEMPT: &str = "attempt";
 /// Time within which a killed agent must end.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Time within which an `srun` ends whose step has ended.

@@ -14,11 +14,12 @@ use super::super::{GPUS, RunIdentity, key};
 use super::agent::{self, answered, sent};
 use super::commands::{self, SlurmError, one_line, with_slurm_environment};
 use super::nodes::MEGABYTE;
-use super::reaper;
 use crate::process::{self, Mark};
 
 /// First argument of the program when it is started in a step. It is no command for users.
 pub const STEP_COMMAND: &str = "slurm-step";
+/// Word that makes a step run an attempt.
+pub const ATTEMPT: &str = "attempt";
 /// Time within which what is left of an attempt must have ended.
 const REAPED: Duration = Duration::from_secs(30);
 /// Time within which a node must answer a check.
@@ -77,12 +78,12 @@ pub fn start(
         let wanted = demand.get(GPUS).copied().unwrap_or(0.0) > 0.0;
         command.arg(if wanted { format!("--gres=gpu:{gpus}") } else { "--gres=none".to_owned() });
     }
-    command.arg(program).args([STEP_COMMAND, reaper::ATTEMPT]).arg(folder).arg(nonce);
+    command.arg(program).args([STEP_COMMAND, ATTEMPT]).arg(folder).arg(nonce);
     command.stdout(log.try_clone()?).stderr(log);
     command.spawn()
 }
 
-/// Ends what is left of an attempt on its node, in a step of its own. `what` is a word of [`reaper`]. Waits until that is done.
+/// Ends what is left of an attempt on its node, in a step of its own. `what` is a word of [`reaper`](super::reaper). Waits until that is done.
 ///
 /// # Errors
 /// If the step fails.

@@ -1,274 +1,37 @@
-//! Progress models: what a policy may know about running attempts (`knowledge`).
-//!
-//! Papers assume more knowledge than a real system has, and this assumption changes the ratios between policies more
-//! than the choice of policy does. A policy therefore queries an [`Estimator`] and never reads the true remaining time.
-//! Everything that an estimator knows is in the records, so a replayed journal gives the same answers.
+//! The estimators that know the distribution of a phase's durations, and ages or progress.
 
 use std::cell::RefCell;
-use std::fmt;
-use std::str::FromStr;
-use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
-
-use crate::cluster::{Attempt, Cluster, Phase};
-use crate::ids::{NodeId, TaskId};
-use crate::profiles::Profile;
-use crate::profiles::estimator::ByProfiles;
-use crate::record::{Condition, Event};
-use crate::time::Time;
 use hindmost_math::distribution::Distribution;
 use hindmost_math::outcomes::Outcomes;
-use hindmost_math::plain::Quoted;
 use hindmost_math::shapes::{ShapeNumber, Shapes};
+use rustc_hash::FxHashMap;
 
-/// The progress model: what is known about a running attempt, and when. The distribution of the phase's durations is
-/// known in all models except [`Knowledge::History`] and [`Knowledge::Profiles`], which estimate it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Knowledge {
-    /// The remaining time of an attempt is known from its start. Most papers assume this.
-    #[default]
-    Oracle,
-    /// The remaining time of an attempt is known once this fraction of its work, in [0, 1), is done. Before that,
-    /// speculation policies that test the remaining time leave the attempt alone.
-    Progress(f64),
-    /// As `Progress`, with a fraction drawn for each attempt uniformly from (0, 1): the asktime of Xu & Lau 2015,
-    /// Definition 2.
-    ProgressUniform,
-    /// Progress is unknown; only how long an attempt has been running is known.
-    Age,
-    /// As `Age`, but the distribution of durations is estimated from earlier runs of the job and from the phase's
-    /// finished tasks. Used by live runs.
-    History,
-    /// Durations are known from profiles of finished attempts, of this run and of earlier ones (RiskI). As with `Progress`,
-    /// the remaining time of an attempt is known once this fraction of its work, in [0, 1), is done; before that, its
-    /// range is known from profiles and its age.
-    Profiles(f64),
-}
-
-/// The share of an attempt's work from which on its remaining time is known under the progress model `profiles` without
-/// a share.
-pub const PROFILES_SHARE: f64 = 0.1;
-
-/// The error for a text that names no progress model.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{} is not a kind of knowledge: use oracle, progress(S) with S in [0, 1), progress(uniform), age, history, profiles or \
-     profiles(S)",
-    Quoted(.0)
-)]
-pub struct UnknownKnowledge(String);
-
-impl FromStr for Knowledge {
-    type Err = UnknownKnowledge;
-
-    fn from_str(text: &str) -> Result<Knowledge, UnknownKnowledge> {
-        let wrong = || UnknownKnowledge(text.to_owned());
-        match text.trim() {
-            "oracle" => return Ok(Knowledge::Oracle),
-            "age" => return Ok(Knowledge::Age),
-            "history" => return Ok(Knowledge::History),
-            "profiles" => return Ok(Knowledge::Profiles(PROFILES_SHARE)),
-            _ => {}
-        }
-        let inner = |name: &str| text.trim().strip_prefix(name).and_then(|rest| rest.strip_suffix(')')).map(str::trim);
-        let (share, model): (&str, fn(f64) -> Knowledge) = match (inner("progress("), inner("profiles(")) {
-            (Some("uniform"), _) => return Ok(Knowledge::ProgressUniform),
-            (Some(share), _) => (share, Knowledge::Progress),
-            (None, Some(share)) => (share, Knowledge::Profiles),
-            (None, None) => return Err(wrong()),
-        };
-        let fraction: f64 = share.parse().map_err(|_| wrong())?;
-        if (0.0..1.0).contains(&fraction) { Ok(model(fraction)) } else { Err(wrong()) }
-    }
-}
-
-impl fmt::Display for Knowledge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Knowledge::Oracle => f.write_str("oracle"),
-            Knowledge::Progress(fraction) => write!(f, "progress({fraction})"),
-            Knowledge::ProgressUniform => f.write_str("progress(uniform)"),
-            Knowledge::Age => f.write_str("age"),
-            Knowledge::History => f.write_str("history"),
-            Knowledge::Profiles(PROFILES_SHARE) => f.write_str("profiles"),
-            Knowledge::Profiles(fraction) => write!(f, "profiles({fraction})"),
-        }
-    }
-}
-
-impl Serialize for Knowledge {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Knowledge {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Knowledge, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
-
-/// A test on a running attempt that a speculation policy applies. Times are seconds on a node of speed 1.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Test {
-    /// The attempt's remaining time is above this.
-    RemainingAbove(f64),
-    /// The probability that the remaining time is longer than `factor` × the duration of a new copy is above `chance`.
-    FreshLikelyBetter {
-        /// Factor of the new copy's duration; > 0.
-        factor: f64,
-        /// Probability above which the test holds, in [0, 1).
-        chance: f64,
-    },
-}
-
-impl Test {
-    /// Describes the test in words. `mean` is the mean duration of the attempt's phase, seconds.
-    pub fn in_words(&self, mean: f64) -> String {
-        match self {
-            Test::RemainingAbove(limit) => format!("a remaining time above {limit:.2} s"),
-            Test::FreshLikelyBetter { factor, chance } => format!(
-                "a probability above {chance} that its remaining time is more than {factor} times the duration of a \
-                 new copy, which takes {mean:.2} s on average"
-            ),
-        }
-    }
-}
-
-/// Answers a policy's tests on running attempts from what the records contain.
-pub trait Estimator: Send {
-    /// Returns the progress model of this estimator.
-    fn knowledge(&self) -> Knowledge;
-
-    /// Returns the remaining time of an attempt, seconds; `None` while it is unknown. If only the age is known, this is
-    /// the expected remaining time at that age.
-    fn remaining(&self, cluster: &Cluster, attempt: &Attempt) -> Option<f64>;
-
-    /// Returns whether a test holds now. False if the estimator does not know.
-    fn holds(&self, test: Test, cluster: &Cluster, attempt: &Attempt) -> bool;
-
-    /// Returns the condition that comes true when a test begins to hold for an attempt of this phase and pace; `None`
-    /// if the test never holds. The driver watches the condition, so that policies need not repeat the test.
-    fn condition(&self, test: Test, phase: &Phase, pace: Pace) -> Option<Condition>;
-
-    /// Returns a time, in seconds from the start of an attempt of this phase and pace, before which a test can't hold.
-    /// `None` if no such time is known.
-    fn stays_no_until(&self, _test: Test, _phase: &Phase, _pace: Pace) -> Option<f64> {
-        None
-    }
-
-    /// Returns how long a new copy of a task would take on a node, seconds, as a range with probabilities. `None` while
-    /// the phase's durations are only a guess.
-    fn new_copy_range(&self, cluster: &Cluster, task: TaskId, node: NodeId) -> Option<Outcomes> {
-        new_copy_by_distribution(cluster, task, node)
-    }
-
-    /// Returns the mean of [`Estimator::new_copy_range`], without making the range where it is known.
-    fn new_copy_mean(&self, cluster: &Cluster, task: TaskId, node: NodeId) -> Option<f64> {
-        self.new_copy_range(cluster, task, node).map(|range| range.mean())
-    }
-
-    /// Returns the remaining time of an attempt, seconds, as a range with probabilities, given what is known of it.
-    /// `None` while it is unknown.
-    fn remaining_range(&self, cluster: &Cluster, attempt: &Attempt) -> Option<Outcomes>;
-
-    /// Returns the mean of [`Estimator::remaining_range`], without making the range where this is possible.
-    fn remaining_mean(&self, cluster: &Cluster, attempt: &Attempt) -> Option<f64> {
-        self.remaining_range(cluster, attempt).map(|range| range.mean())
-    }
-
-    /// Returns true if [`Estimator::new_copy_range`] may differ between nodes of equal speed, so that the fastest node
-    /// need not be the best one.
-    fn distinguishes_nodes(&self) -> bool {
-        false
-    }
-
-    /// Observes an event after it was applied.
-    fn observe(&mut self, _event: &Event) {}
-
-    /// Receives the profile of an attempt that has finished. Only called under [`Knowledge::Profiles`], or if the session
-    /// collects profiles.
-    fn learn(&mut self, _profile: &Arc<Profile>) {}
-}
-
-/// Number of equally likely values that stand for a distribution in a range.
-const RANGE_PARTS: u32 = 20;
-
-/// Returns the range of a new copy's duration on a node from the distribution of its phase. `None` while this is only a
-/// guess.
-pub(crate) fn new_copy_by_distribution(cluster: &Cluster, task: TaskId, node: NodeId) -> Option<Outcomes> {
-    let phase = cluster.phase(task).filter(|phase| !phase.is_assumed())?;
-    let pace = Pace::new(cluster.node(node)?.speed(), 0.0);
-    Some(Outcomes::of(phase.durations(), RANGE_PARTS).scaled(pace.seconds(1.0)))
-}
-
-/// Returns the range of an attempt's remaining time from the distribution of its phase, given the attempt's age. `None`
-/// while the distribution is only a guess.
-pub(crate) fn remaining_by_distribution(cluster: &Cluster, attempt: &Attempt) -> Option<Outcomes> {
-    let phase = cluster.phase(attempt.id().task).filter(|phase| !phase.is_assumed())?;
-    let pace = Pace::of(cluster, attempt);
-    let age = pace.age(elapsed(cluster, attempt));
-    Some(Outcomes::of_tail(phase.durations(), age, RANGE_PARTS).scaled(pace.seconds(1.0)))
-}
-
-/// The duration of an attempt relative to that of a new copy on a node of speed 1. It depends on the node's speed and
-/// on the share of the work that the attempt has to do.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pace(f64);
-
-impl Pace {
-    /// Returns the pace of an attempt that starts with the share `from_progress` of its work done, on a node of this
-    /// speed.
-    pub fn new(speed: f64, from_progress: f64) -> Pace {
-        Pace((1.0 - from_progress) / speed)
-    }
-
-    /// Returns the pace of a running attempt.
-    pub fn of(cluster: &Cluster, attempt: &Attempt) -> Pace {
-        let speed = cluster.node(attempt.node()).map_or(1.0, super::cluster::Node::speed);
-        Pace::new(speed, attempt.from_progress())
-    }
-
-    /// Returns the time, in seconds, after which the attempt has the progress that a new copy on a node of speed 1 has
-    /// after `seconds`.
-    pub fn seconds(self, seconds: f64) -> f64 {
-        seconds * self.0
-    }
-
-    /// Converts the time since the attempt's start, seconds, into the age at which a new copy on a node of speed 1 has
-    /// the same progress.
-    pub fn age(self, elapsed: f64) -> f64 {
-        elapsed / self.0
-    }
-}
-
-/// Returns the estimator for a progress model.
-///
-/// ```
-/// use hindmost_core::estimator::{Knowledge, estimator};
-///
-/// let knowledge: Knowledge = "progress(0.2)".parse()?;
-/// assert_eq!(estimator(knowledge).knowledge(), Knowledge::Progress(0.2));
-/// # Ok::<(), hindmost_core::estimator::UnknownKnowledge>(())
-/// ```
-pub fn estimator(knowledge: Knowledge) -> Box<dyn Estimator> {
-    match knowledge {
-        Knowledge::Age | Knowledge::History => Box::new(ByAge(knowledge, AgeTable::default())),
-        Knowledge::Profiles(_) => {
-            Box::new(ByProfiles::new(knowledge, Box::new(ByProgress(knowledge, AgeTable::default()))))
-        }
-        _ => Box::new(ByProgress(knowledge, AgeTable::default())),
-    }
-}
+use super::estimates::{Estimator, Pace, Test, elapsed, remaining_by_distribution};
+use super::knowledge::Knowledge;
+use crate::cluster::{Attempt, Cluster, Phase};
+use crate::record::Condition;
+use crate::time::Time;
 
 /// The estimator that derives remaining times from progress (`oracle`, `progress(…)`).
-struct ByProgress(Knowledge, AgeTable);
+pub(super) struct ByProgress(Knowledge, AgeTable);
+
+impl ByProgress {
+    /// Creates the estimator of this progress model.
+    pub(super) fn new(knowledge: Knowledge) -> ByProgress {
+        ByProgress(knowledge, AgeTable::default())
+    }
+}
 
 /// The estimator that derives remaining times from the age of attempts (`age`, `history`).
-struct ByAge(Knowledge, AgeTable);
+pub(super) struct ByAge(Knowledge, AgeTable);
+
+impl ByAge {
+    /// Creates the estimator of this progress model.
+    pub(super) fn new(knowledge: Knowledge) -> ByAge {
+        ByAge(knowledge, AgeTable::default())
+    }
+}
 
 /// A cache of the ages from which on tests hold. Computing such an age takes one or more integrals. Divided by the mean
 /// duration, the age depends only on the shape of the distribution and on the test.
@@ -371,10 +134,6 @@ impl AgeTable {
         let in_means = *known.entry(question).or_insert_with(|| solve(durations).map(|age| age / mean));
         in_means.map(|age| age * mean)
     }
-}
-
-fn elapsed(cluster: &Cluster, attempt: &Attempt) -> f64 {
-    attempt.age(cluster.now()).seconds()
 }
 
 /// Returns the expected remaining time, seconds, at the attempt's age. `None` if its job has left the cluster.

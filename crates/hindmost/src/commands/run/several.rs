@@ -10,7 +10,7 @@ use hindmost_report::run::run_table;
 use hindmost_run::driver::{self, RunError, RunJobs, RunOptions, RunOutcome, Submissions};
 use hindmost_run::engine::{NodeOffer, NodeSpeed, Speeds};
 use hindmost_run::job_file::{self, Plan};
-use hindmost_run::store::{BegunWith, Opened, Opening, Store, StoreError, begun_with};
+use hindmost_run::store::{Opened, Opening, Store, StoreError, begun_with};
 use hindmost_run::submission::{Admission, Desk, JobEntry, JobList, Listener, changed_command};
 use serde_json::{Value, json};
 
@@ -20,9 +20,9 @@ use crate::engines::{Chosen, Purpose};
 use crate::failure::{Failure, Outcome, say};
 use crate::{live_page, stop, terminal};
 
-use super::run::{
-    Shown, chart, checked, described, nodes_in_words, nothing_to_resume, opening, options, resume_command, why_failed,
-};
+use super::executing::{begins_with, nothing_to_resume, take_recorded_nodes};
+use super::settings::{opening, options, resume_command};
+use super::shown::{Shown, chart, checked, described, nodes_in_words, why_failed};
 
 /// Folder of a run of several jobs, if the user names none.
 const FOLDER: &str = "hindmost.out";
@@ -76,14 +76,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     }
     args.ending.count_term();
     let presses = stop::presses();
-    let (engine_name, slurm_args) = engine.recorded();
-    opening.begun_with = Some(BegunWith {
-        policy: options.policy.as_ref().map(ToString::to_string),
-        knowledge: options.knowledge,
-        nodes: engine.nodes.clone(),
-        engine: engine_name,
-        slurm_args,
-    });
+    opening.begun_with = Some(begins_with(&options, &engine));
     // An address or socket that can't be used is found before the folder is made.
     args.listen.as_deref().map_or(Ok(()), Listener::check).map_err(Failure::input)?;
     let page = live_page::serve(args.serve.as_deref(), &out)?;
@@ -96,11 +89,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         if !home.begun {
             say(&nothing_to_resume(&home, out.display()));
         }
-        if !engine.given
-            && let Some(nodes) = driver::recorded_nodes(&home.store)?
-        {
-            engine.take_recorded(nodes)?;
-        }
+        take_recorded_nodes(&mut engine, &home.store)?;
         recorded = Recorded::read(args, &folder, &list, &mut jobs);
     }
     let hint = format!("`{}` continues the run", resume_command(args));
@@ -161,7 +150,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
         // Reports are written by a thread of their own, because the other jobs go on meanwhile.
         thread::spawn(move || {
             for outcome in reports {
-                super::report::of_job(&options, &folder, &outcome);
+                crate::commands::report::of_job(&options, &folder, &outcome);
             }
         })
     };

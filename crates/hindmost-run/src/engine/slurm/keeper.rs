@@ -99,7 +99,7 @@ pub fn begin(folder: &Path, node: &str, stop_requests: &AtomicU32) -> io::Result
     let Some(job) = job else { return Err(io::Error::other("this command is for allocations of Slurm only")) };
     let kept = start_first(job, folder, node, stop_requests);
     let is_waited_for = matches!(kept, Ok(true)) && !is_abandoned(stop_requests, Duration::ZERO);
-    if is_waited_for && writeln!(io::stderr(), "{}{job}", KEPT).is_ok() {
+    if is_waited_for && writeln!(io::stderr(), "{KEPT}{job}").is_ok() {
         end_salloc();
         return Ok(());
     }

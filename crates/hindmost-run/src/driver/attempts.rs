@@ -63,10 +63,9 @@ impl Running {
         self.launched.is_some()
     }
 
-    /// True if the attempt has certainly changed no file yet that its command does not write anew. It can do nothing now and has
-    /// these files open.
-    pub(super) fn has_changed_nothing(&self, open: &[WrittenFile]) -> bool {
-        self.untouched.as_ref().is_some_and(|untouched| untouched.is_so(open))
+    /// Returns what shows whether the attempt has changed files that its command names; `None` if nothing does.
+    pub(super) fn untouched(&self) -> Option<&Untouched> {
+        self.untouched.as_ref()
     }
 
     /// Returns why this attempt is being killed; `None` if it is not.

@@ -201,7 +201,7 @@ impl Driver<'_> {
         let plan = Arc::clone(&job.plan);
         let phase = &plan.phases[attempt.task.phase as usize];
         let output = phase.output_of(attempt.task.index);
-        if phase.commands.is_some() {
+        if phase.may_change_inputs() {
             // The command may have changed the file, so its state at the end counts.
             let path = phase.compared_input(attempt.task.index);
             let input = path.as_deref().and_then(|path| Some((path, InputState::of_file(path)?)));

@@ -246,7 +246,7 @@ impl Driver<'_> {
     /// a map may change its file, so the state of that counts only once the command has ended.
     pub(super) fn input_state(&self, task: TaskId) -> Option<InputState> {
         let plan = &self.jobs[task.job].plan;
-        let phase = plan.phases.get(task.phase as usize).filter(|phase| phase.commands.is_none())?;
+        let phase = plan.phases.get(task.phase as usize).filter(|phase| !phase.may_change_inputs())?;
         InputState::of(phase.input_of(task.index)?).ok()
     }
 

@@ -48,7 +48,10 @@ pub(super) fn may_begin_again(plan: &Plan, store: &Store, engine: &dyn Engine) -
         return Ok(());
     }
     for attempt in store.attempts_there().map_err(unreadable(store))? {
-        let is_single = plan.phases.get(attempt.task.phase as usize).is_some_and(|phase| !phase.idempotent);
+        let is_single = plan
+            .phases
+            .get(attempt.task.phase as usize)
+            .is_some_and(|phase| !phase.idempotent || phase.changes_files());
         if !is_single || !engine.is_running(&store.run(), attempt) {
             continue;
         }
@@ -60,8 +63,12 @@ pub(super) fn may_begin_again(plan: &Plan, store: &Store, engine: &dyn Engine) -
 }
 
 fn still_running(plan: &Plan, task: &TaskId) -> RunError {
+    let why = match plan.phases.get(task.phase as usize) {
+        Some(phase) if phase.idempotent => "its command changes files",
+        _ => "idempotent = false",
+    };
     RunError::Input(format!(
-        "{} is still running and may not be stopped (idempotent = false): run --resume again once it has ended",
+        "{} is still running and may not be stopped ({why}): run --resume again once it has ended",
         name(plan, task)
     ))
 }
@@ -97,7 +104,8 @@ fn count_ended(
             if !idempotent && again.later.contains(&attempt.task.phase) {
                 return Err(may_not_repeat(&name(plan, &attempt.task)));
             }
-            if !idempotent && marker == EndMarker::Missing && engine.is_running(&store.run(), attempt) {
+            let may_be_stopped = idempotent && !phase.changes_files();
+            if !may_be_stopped && marker == EndMarker::Missing && engine.is_running(&store.run(), attempt) {
                 return Err(still_running(plan, &attempt.task));
             }
             ended.push((attempt, marker, idempotent));

@@ -22,7 +22,6 @@ use super::jobs::ONLY;
 use super::journal::LiveJournal;
 use super::permanent::FailedBefore;
 use super::recheck::{self, cut_short_by};
-use super::untouched::Untouched;
 use super::what_counts::{self, TaskFailures, Why};
 use super::{Driver, RunError, RunOptions};
 use crate::engine::NodeOffer;
@@ -260,11 +259,6 @@ impl Driver<'_> {
                 && self.with_launch(*attempt, (*node, from), |engine, launch| engine.adopt(launch)).unwrap_or(false)
             {
                 self.enter(*attempt, *node, from, input, true);
-                let phase = self.jobs[ONLY].phase(attempt.task);
-                if phase.restarts_until_it_changes() {
-                    let untouched = Untouched::by_position_only(phase, attempt.task.index);
-                    self.attempts.note_untouched(*attempt, untouched);
-                }
                 adopted.insert(*attempt);
             }
         }
@@ -296,7 +290,7 @@ impl Driver<'_> {
                 if state == AttemptState::Starting {
                     self.happen(&Event::AttemptRunning { attempt, waited: None })?;
                 }
-                if is_unwanted && !self.is_finished(attempt.task) && self.is_restarted_until_it_changes(attempt.task) {
+                if is_unwanted && !self.is_finished(attempt.task) && self.is_looked_at_before_restarts(attempt.task) {
                     self.stop_for_restart(attempt, None);
                 } else if is_unwanted {
                     self.kill(attempt, Kill::Decided);
@@ -309,7 +303,7 @@ impl Driver<'_> {
             } else if is_unwanted {
                 self.enter(attempt, node, 0.0, None, true);
                 // An attempt that has not been stopped, because it may have changed a file, counts as it has ended.
-                if self.is_finished(attempt.task) || !self.is_restarted_until_it_changes(attempt.task) {
+                if self.is_finished(attempt.task) || !self.is_looked_at_before_restarts(attempt.task) {
                     self.kill(attempt, Kill::Decided);
                 }
                 self.ended(vec![(attempt, None, None)])?;

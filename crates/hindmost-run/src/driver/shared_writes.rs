@@ -12,7 +12,9 @@
 //! - If such a file is open so that writes add to what is there (at its end, or for reading too, as a database is), starting again would
 //!   write twice what an attempt has written already. The task then fails for good, and a message says which file to look at.
 //!
-//! What is opened, written and closed between two looks is not seen, nor what processes on other machines do.
+//! - A copy does not start either if a file that the command names has changed since another attempt of its task began (`untouched.rs`).
+//!
+//! What is opened, written and closed between two looks is not seen if the command does not name it, nor what processes on other machines do.
 
 use std::path::PathBuf;
 
@@ -20,7 +22,7 @@ use hindmost_core::cluster::Attempt;
 use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::record::Event;
 
-use super::attempts::Kill;
+use super::attempts::{Kill, Running};
 use super::untouched::Untouched;
 use super::{Driver, RunError};
 use crate::engine::WrittenFile;
@@ -89,8 +91,19 @@ impl Driver<'_> {
     pub(super) fn would_share(&mut self, copy: AttemptId) -> Result<bool, RunError> {
         let others = self.watched(copy.task);
         let found = others.iter().find_map(|id| Some((*id, self.has_written(*id)?)));
-        if found.is_none() && !self.shared.contains_key(&copy.task) {
+        let changed =
+            others.iter().filter_map(|id| Some((*id, self.attempts.get(*id)?.untouched()?.changed()?.to_owned())));
+        let changed = changed.filter(|_| found.is_none()).collect::<Vec<_>>();
+        if found.is_none() && changed.is_empty() && !self.shared.contains_key(&copy.task) {
             return Ok(false);
+        }
+        if let Some((changer, path)) = changed.first() {
+            let why = format!(
+                "attempt {} may have changed {}, which a copy might change again; --copies allows it",
+                changer.copy,
+                path.display()
+            );
+            self.say_second(copy, "gets no copy", Some(&why));
         }
         // What an attempt has added to a file would be there twice.
         let may_restart = found.as_ref().is_some_and(|(_, file)| file.is_replaced);
@@ -198,36 +211,39 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// True if attempts of a task may be stopped for a restart only as long as they have changed nothing that they do not write anew.
-    pub(super) fn is_restarted_until_it_changes(&self, task: TaskId) -> bool {
-        self.jobs[task.job].phase(task).restarts_until_it_changes()
-    }
-
-    /// Returns what decides whether an attempt that starts now may be stopped for a restart, if anything does.
+    /// Returns what shows whether an attempt that starts now has changed files that its command names, if anything does.
     pub(super) fn untouched_before(&self, attempt: AttemptId) -> Option<Untouched> {
         let phase = self.jobs[attempt.task.job].phase(attempt.task);
         // What can't be frozen could change a file after the look.
-        let is_watched = phase.restarts_until_it_changes() && self.engine.can_freeze();
+        let is_watched =
+            self.engine.can_freeze() && (phase.may_restart() || phase.copies == Copies::Allowed && phase.idempotent);
         is_watched.then(|| Untouched::before(phase, attempt.task.index)).flatten()
+    }
+
+    /// True if an attempt can't be stopped for a restart without a look at what it has changed.
+    pub(super) fn is_looked_at_before_restarts(&self, task: TaskId) -> bool {
+        self.engine.can_freeze() || self.jobs[task.job].phase(task).restarts_until_it_changes()
     }
 
     /// Stops an attempt so that its task starts again. If the restart would do again what the attempt has done to a file, or if
     /// nobody can know, it goes on: then it counts when it ends.
     pub(super) fn stop_for_restart(&mut self, attempt: AttemptId, why: Option<&str>) {
-        if !self.is_restarted_until_it_changes(attempt.task) {
+        if !self.is_looked_at_before_restarts(attempt.task) {
             self.say_restart(attempt, why);
             self.kill(attempt, Kill::Decided);
             return;
         }
         self.engine.freeze(attempt);
         let open = self.engine.written_files(attempt);
-        if !self.attempts.get(attempt).is_some_and(|running| running.has_changed_nothing(&open)) {
+        let untouched = self.attempts.get(attempt).and_then(Running::untouched);
+        let waits = match untouched.map(|untouched| untouched.touched(&open).or_else(|| untouched.unknown(&open))) {
+            None => Some("it may have changed its files already, which a restart would do again".to_owned()),
+            Some(touched) => touched
+                .map(|path| format!("it may have changed {} already, which a restart would do again", path.display())),
+        };
+        if let Some(waits) = waits {
             self.engine.thaw(attempt);
-            self.say_second(
-                attempt,
-                "is waited for",
-                Some("it may have changed its files already, which a restart would do again"),
-            );
+            self.say_second(attempt, "is waited for", Some(&waits));
             return;
         }
         self.say_restart(attempt, why);

@@ -1,8 +1,9 @@
-//! Whether an attempt has changed files yet that its command changes in another way than writing them anew, such as `sed -i`, `gzip`, `mv`,
-//! a database or `>>`.
+//! Whether an attempt has changed files yet that its command names, but for those that it writes anew.
 //!
-//! The states of the files that the command names are noted before the attempt starts. If none differs while the attempt can do nothing, a
-//! further one begins where this one began. What a command changes without naming it is not seen here, as it is not seen before copies.
+//! The states of the files that the command's text names are noted before the attempt starts: what it reads, what it changes as `sed -i`,
+//! `gzip`, `mv` and `>>` do, and what a program that nobody knows may change. If none differs while the attempt can do nothing, a
+//! further one begins where this one began. A copy does not start either if one differs. What a command changes without naming it
+//! is not seen here.
 
 use std::fs::{self, Metadata};
 use std::io::ErrorKind;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::engine::WrittenFile;
-use crate::job_file::PlannedPhase;
+use crate::job_file::{PlannedPhase, place_of};
 
 /// A file system's clock is behind by at most this: one tick of the system.
 const TICK: Duration = Duration::from_millis(20);
@@ -79,63 +80,77 @@ struct Watched {
     by_position: bool,
 }
 
+impl Watched {
+    fn at(path: PathBuf) -> Watched {
+        Watched { before: State::of(&path), path, by_position: false }
+    }
+
+    fn differs(&self) -> bool {
+        self.before.is_none_or(|before| State::of(&self.path) != Some(before))
+    }
+}
+
 /// The files that decide whether an attempt may be stopped so that its task starts again.
 #[derive(Clone, Debug)]
 pub(super) struct Untouched(Vec<Watched>);
 
 impl Untouched {
-    /// Notes the states of the files that an attempt of a task will change; `None` if they are not known.
+    /// Notes the states of the files that the command of a task names; `None` if its text does not show them.
     pub(super) fn before(phase: &PlannedPhase, task: u32) -> Option<Untouched> {
-        let files = phase.changed_by(task)?;
+        let named = phase.named_by(task)?;
+        let folder = named.base.map_or_else(|| phase.directory.clone(), |base| phase.directory.join(base));
         let mut watched = Vec::new();
-        for file in &files {
-            let path = phase.directory.join(&file.file);
+        for file in &named.files {
+            let path = folder.join(&file.file);
             let before = if file.by_state { State::of(&path) } else { None };
-            if before.is_some_and(State::is_folder) {
-                // What is moved or copied into it has its name there.
-                let names = files.iter().filter_map(|other| Path::new(&other.file).file_name());
-                let inside = names.map(|name| path.join(name));
-                watched.extend(inside.map(|path| Watched { before: State::of(&path), path, by_position: false }));
+            if before.is_some_and(State::is_folder) && file.is_listed {
+                // What is moved or copied into it has its name there, and what is written into it may be read with it.
+                let others = named.files.iter().filter(|other| other.file != file.file);
+                let names = others.filter_map(|other| Path::new(&other.file).file_name());
+                watched.extend(names.map(|name| Watched::at(path.join(name))));
+                let anew = named.written_anew.iter().map(|written| folder.join(written));
+                watched.extend(anew.filter(|written| is_within(written, &path)).map(Watched::at));
             }
             watched.push(Watched { path, before, by_position: file.by_position });
         }
         Some(Untouched(watched))
     }
 
-    /// The same for an attempt of which no states are known, as an earlier process has started it.
-    pub(super) fn by_position_only(phase: &PlannedPhase, task: u32) -> Option<Untouched> {
-        let files = phase.changed_by(task)?.into_iter();
-        let of = |file: crate::job_file::Changed| Watched {
-            path: phase.directory.join(&file.file),
-            before: None,
-            by_position: file.by_position,
-        };
-        Some(Untouched(files.map(of).collect()))
-    }
-
-    /// True if an attempt has changed nothing yet that has `open` files and can do nothing now.
-    pub(super) fn is_so(&self, open: &[WrittenFile]) -> bool {
+    /// Returns a file that the attempt may have changed; `None` if it has certainly changed none, as it has `open` files and can do
+    /// nothing now.
+    pub(super) fn touched(&self, open: &[WrittenFile]) -> Option<&Path> {
         let is = |watched: &Watched, file: &WrittenFile| file.path.file_name() == watched.path.file_name();
         let adds_nothing = |watched: &Watched| open.iter().any(|file| is(watched, file) && file.added_nothing);
-        let is_untouched = |watched: &Watched| {
-            watched.before.is_some_and(|before| State::of(&watched.path) == Some(before))
-                || watched.by_position && adds_nothing(watched)
-        };
-        // Of any other file to which the attempt may add, nobody knows what it has done.
-        let is_known =
-            |file: &WrittenFile| file.is_scratch || file.is_replaced || self.0.iter().any(|watched| is(watched, file));
-        self.0.iter().all(is_untouched) && open.iter().all(is_known)
+        let is_touched = |watched: &&Watched| watched.differs() && !(watched.by_position && adds_nothing(watched));
+        self.0.iter().find(is_touched).map(|watched| &*watched.path)
     }
+
+    /// Returns a file among `open` ones to which the attempt may have added, and that its command does not name.
+    pub(super) fn unknown<'a>(&self, open: &'a [WrittenFile]) -> Option<&'a Path> {
+        let is_named =
+            |file: &WrittenFile| self.0.iter().any(|watched| file.path.file_name() == watched.path.file_name());
+        let adds = open.iter().find(|file| !file.is_scratch && !file.is_replaced && !is_named(file));
+        adds.map(|file| &*file.path)
+    }
+
+    /// Returns a file that is no longer as it was before the attempt started; `None` if all are, as far as this can be known.
+    pub(super) fn changed(&self) -> Option<&Path> {
+        let changed = self.0.iter().find(|watched| watched.before.is_some() && watched.differs());
+        changed.map(|watched| &*watched.path)
+    }
+}
+
+/// True if a path leads into a folder, whatever names and links it uses.
+fn is_within(path: &Path, folder: &Path) -> bool {
+    fs::canonicalize(folder).is_ok_and(|folder| place_of(path).starts_with(folder))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job_file::Changed;
 
     fn watched(path: PathBuf) -> Untouched {
-        let before = State::of(&path);
-        Untouched(vec![Watched { path, before, by_position: false }])
+        Untouched(vec![Watched::at(path)])
     }
 
     /// A file that was made a while ago, as far as its system's clock is concerned.
@@ -168,14 +183,14 @@ mod tests {
         for (what, change) in changes {
             settled(&path, "a");
             let untouched = watched(path.clone());
-            assert!(untouched.is_so(&[]), "{what}");
+            assert_eq!(untouched.touched(&[]), None, "{what}");
             change();
-            assert!(!untouched.is_so(&[]), "{what}");
+            assert!(untouched.touched(&[]).is_some() && untouched.changed().is_some(), "{what}");
         }
         let missing = watched(folder.path().join("none"));
-        assert!(missing.is_so(&[]));
+        assert_eq!(missing.touched(&[]), None);
         fs::write(folder.path().join("none"), "").unwrap();
-        assert!(!missing.is_so(&[]));
+        assert!(missing.touched(&[]).is_some());
     }
 
     #[test]
@@ -185,26 +200,64 @@ mod tests {
         // Under load the clock may have gone on meanwhile.
         let says_nothing = (0..100).any(|_| {
             fs::write(&path, "a").unwrap();
-            !watched(path.clone()).is_so(&[])
+            watched(path.clone()).touched(&[]).is_some()
         });
         assert!(says_nothing);
     }
 
+    /// The phase of a job with this command, in this folder.
+    fn phase(folder: &Path, command: &str) -> PlannedPhase {
+        let job = format!("name = \"x\"\n[[phase]]\nname = \"a\"\ntasks = 1\ncommand = \"\"\"{command}\"\"\"\n");
+        let plan = crate::job_file::parse(&job, Path::new("job.toml"), folder).unwrap();
+        plan.phases.into_iter().next().unwrap()
+    }
+
     #[test]
-    fn files_are_moved_into_folders() {
+    fn what_a_command_reads_or_changes_under_another_name_is_seen() {
+        for (command, made) in [
+            ("mv x done", "done/x"),
+            ("sed s/a/b/ x > t/x && mv t/x .", "x"),
+            ("sed s/a/b/ ../x > x && cp x ..", "../x"),
+            ("n=5; cat ./t/../c; echo $HINDMOST_TASK > c", "c"),
+            ("cat link; echo 1 > c", "c"),
+            ("cat done/link; echo 1 > c", "c"),
+            ("grep -r a done > done/c", "done/c"),
+            ("./unknown x > c", "x"),
+            ("sort --in=x > c", "x"),
+            ("sort -fx > c", "x"),
+            ("cd t && cat ../x > ../c; mv ../c ../x", "x"),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = |name: &str| folder.path().join(name);
+            fs::create_dir(path("done")).unwrap();
+            fs::create_dir(path("t")).unwrap();
+            std::os::unix::fs::symlink("c", path("link")).unwrap();
+            std::os::unix::fs::symlink("../c", path("done/link")).unwrap();
+            settled(&path("x"), "a");
+            let phase = phase(folder.path(), command);
+            let Some(untouched) = Untouched::before(&phase, 0) else {
+                // A command may leave the folder of its job.
+                assert!(command.contains(".."), "{command}");
+                continue;
+            };
+            // Another task's.
+            fs::write(path("done/y"), "").unwrap();
+            assert_eq!(untouched.touched(&[]), None, "{command}");
+            fs::write(path(made), "changed").unwrap();
+            assert!(untouched.touched(&[]).is_some(), "{command}");
+        }
+    }
+
+    #[test]
+    fn what_a_command_writes_anew_may_have_changed() {
         let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("done")).unwrap();
         settled(&folder.path().join("x"), "a");
-        let job = "name = \"x\"\n[[phase]]\nname = \"a\"\ntasks = 1\ncommand = \"mv x done\"\n";
-        let plan = crate::job_file::parse(job, Path::new("job.toml"), folder.path()).unwrap();
-        let phase = &plan.phases[0];
-        let files = phase.changed_by(0).unwrap();
-        assert!(files.contains(&Changed { file: "done".to_owned(), by_state: true, by_position: false }));
-        let untouched = Untouched::before(phase, 0).unwrap();
-        // Another task's.
-        fs::write(folder.path().join("done/y"), "").unwrap();
-        assert!(untouched.is_so(&[]));
-        fs::copy(folder.path().join("x"), folder.path().join("done/x")).unwrap();
-        assert!(!untouched.is_so(&[]));
+        for command in ["sort x > c", "sort x | tee c > /dev/null", "sort -o c x", "mkdir -p . && sort x > c && mv c d"]
+        {
+            let untouched = Untouched::before(&phase(folder.path(), command), 0).unwrap();
+            fs::write(folder.path().join("c"), command).unwrap();
+            assert_eq!(untouched.touched(&[]), None, "{command}");
+            std::thread::sleep(2 * TICK);
+        }
     }
 }

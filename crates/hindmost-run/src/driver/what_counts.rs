@@ -150,7 +150,7 @@ pub(super) fn unreadable(store: &Store) -> impl Fn(std::io::Error) -> RunError +
 pub(super) fn has_other_input(plan: &Plan, store: &Store, attempt: AttemptId) -> bool {
     let Some(phase) = plan.phases.get(attempt.task.phase as usize) else { return false };
     // A command of a map may have changed its file.
-    let input = phase.input_of(attempt.task.index).filter(|_| phase.idempotent && phase.commands.is_none());
+    let input = phase.input_of(attempt.task.index).filter(|_| phase.idempotent && !phase.may_change_inputs());
     let noted = store.noted_input(attempt).zip(input);
     noted.is_some_and(|(noted, path)| noted.difference(path, false).is_some())
 }

@@ -22,9 +22,12 @@ impl Copies {
     /// Returns what holds for two commands together. The file is that of the first one that names any.
     pub(crate) fn and(self, other: Copies) -> Copies {
         match (self, other) {
-            (Copies::WouldShare(one), Copies::WouldShare(other)) => {
-                Copies::WouldShare(Found { repeats: one.repeats.min(other.repeats), ..one })
-            }
+            (Copies::WouldShare(one), Copies::WouldShare(other)) => Copies::WouldShare(Found {
+                repeats: one.repeats.min(other.repeats),
+                shows_files: one.shows_files && other.shows_files,
+                changes_files: one.changes_files || other.changes_files,
+                ..one
+            }),
             (Copies::Allowed, other) => other,
             (one, _) => one,
         }

@@ -126,6 +126,7 @@ impl PlannedPhase {
             Copies::WouldShare(found) => {
                 let file = printable(&found.file);
                 match found.repeats {
+                    _ if !found.shows_files => write!(text, ", no copies (writes {file})"),
                     Repeats::Always => write!(text, ", restarts and no copies (writes {file})"),
                     Repeats::UntilItChanges => write!(text, ", restarts until it has changed {file}, and no copies"),
                     Repeats::Never => write!(text, ", no copies (writes {file})"),

@@ -70,7 +70,7 @@ pub(crate) use shell::{earlier_shell, is_bourne, is_program};
 pub(crate) use values::LONGEST_TEXT;
 pub use values::{KILL_AFTER, time_or_zero};
 pub(crate) use writes::cleans_up;
-pub use writes::{Changed, Found, Repeats};
+pub use writes::{Changed, Found, Named, Repeats};
 
 use error::Wrong;
 

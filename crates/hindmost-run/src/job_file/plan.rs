@@ -18,7 +18,7 @@ use super::matrix::Matrix;
 use super::output::OutputTemplate;
 use super::printable::printable;
 use super::shell::shell_in_words;
-use super::writes::{Changed, Found, Repeats, VARIABLES, changed, in_one_spelling, substituted};
+use super::writes::{Found, Named, Repeats, VARIABLES, in_one_spelling, named, substituted, writes_value_of};
 use crate::engine::{GPUS, NodeOffer, Speeds};
 
 /// A job file, checked and resolved.
@@ -202,7 +202,8 @@ impl Plan {
             let name = if self.phases.len() == 1 { String::new() } else { format!("phase {}: ", phase.name) };
             let output = if self.has_own_commands() { "--output FILE" } else { "the key output" };
             let file = printable(file);
-            Some(format!("{name}no copies, because the command writes {file} ({output} or --copies allow them)"))
+            let waits = if phase.may_restart() { "" } else { "; an attempt that hangs is waited for" };
+            Some(format!("{name}no copies, because the command writes {file} ({output} or --copies allow them){waits}"))
         };
         self.phases.iter().filter(|phase| phase.idempotent).filter_map(line).collect()
     }
@@ -352,37 +353,50 @@ impl PlannedPhase {
         self.idempotent && matches!(self.copies, Copies::Allowed | Copies::Forced)
     }
 
-    /// True if tasks get no copies only because of what their command writes, and it writes that from the beginning each time, or it may be
-    /// seen that it has changed nothing yet: an attempt may be stopped and its task started again.
+    /// True if tasks get no copies only because of what their command writes, and it may be seen that it has changed nothing yet but what it
+    /// writes from the beginning each time: an attempt may be stopped and its task started again.
     pub fn may_restart(&self) -> bool {
-        self.idempotent
-            && matches!(
-                self.copies,
-                Copies::WouldShare(Found { repeats: Repeats::Always | Repeats::UntilItChanges, .. })
-            )
+        self.idempotent && self.restarts().is_some()
+    }
+
+    /// Returns how attempts are restarted, if tasks get no copies because of what their command writes.
+    fn restarts(&self) -> Option<Repeats> {
+        match &self.copies {
+            Copies::WouldShare(found) if found.shows_files && found.repeats != Repeats::Never => Some(found.repeats),
+            _ => None,
+        }
     }
 
     /// True if an attempt may be stopped for a restart only as long as it has changed nothing that it does not write anew.
     pub fn restarts_until_it_changes(&self) -> bool {
-        matches!(self.copies, Copies::WouldShare(Found { repeats: Repeats::UntilItChanges, .. }))
+        self.restarts() == Some(Repeats::UntilItChanges)
     }
 
-    /// Returns the files that must be as they were before an attempt began if its task is to start again; `None` if nobody can know whether
-    /// it may. Paths are relative to the folder of the command, with `$HINDMOST_INPUT` and `$HINDMOST_TASK` in place.
-    pub fn changed_by(&self, task: u32) -> Option<Vec<Changed>> {
+    /// True if the command changes files that are there, so that an attempt must not be stopped in the middle.
+    pub fn changes_files(&self) -> bool {
+        matches!(self.copies, Copies::WouldShare(Found { changes_files: true, .. }))
+    }
+
+    /// True if commands may change the input files of their tasks. Then the state of these at the end of an attempt counts.
+    pub fn may_change_inputs(&self) -> bool {
+        self.commands.is_some() || writes_value_of(&self.command, "HINDMOST_INPUT")
+    }
+
+    /// Returns the files that a task's command names, with `$HINDMOST_INPUT` and `$HINDMOST_TASK` in place; `None` if its text does
+    /// not show them.
+    pub fn named_by(&self, task: u32) -> Option<Named> {
         let input = self.input_of(task).map_or(Some(""), |input| input.to_str())?;
         let values = [input.to_owned(), task.to_string()];
-        let mut files = changed(&self.command_of(task))?;
-        for file in &mut files {
-            if !file.by_state {
-                continue;
-            }
-            file.file = in_one_spelling(&file.file);
+        let mut found = named(&self.command_of(task))?;
+        let resolve = |file: &mut String| {
+            *file = in_one_spelling(file);
             for (name, value) in VARIABLES.iter().zip(&values) {
-                file.file = substituted(&file.file, name, value);
+                *file = substituted(file, name, value);
             }
-        }
-        Some(files)
+        };
+        found.files.iter_mut().map(|file| &mut file.file).for_each(resolve);
+        found.written_anew.iter_mut().for_each(resolve);
+        Some(found)
     }
 
     /// True if the command names files for writing outside the folders of its attempts.

@@ -202,7 +202,7 @@ fn an_attempt_that_hangs_before_it_adds_starts_again() {
     // One that has added a line would add it again.
     let args = [&["map", "-j4", "sh late {} >> other", ":::"], &values[..]].concat();
     let mut child = start(&job, &args);
-    until("the run says so", || job.read("said").contains("map/4 (5) is waited for: it may have changed its files"));
+    until("the run says so", || job.read("said").contains("map/4 (5) is waited for: it may have changed"));
     job.write("go", "");
     assert_eq!(child.wait().unwrap().code(), Some(0), "{}", job.read("said"));
     assert_eq!(lines("other"), (1..=12).flat_map(|value| [value; 2]).collect::<Vec<_>>(), "{}", job.read("said"));
@@ -239,7 +239,7 @@ fn an_attempt_that_hangs_before_it_changes_a_file_starts_again() {
     // One that has changed its file would change it again.
     let args = [&["map", "-j4", "sed -i s/^/x/ {}.in && sh late {}", ":::"], &values[..]].concat();
     let mut child = start(&job, &args);
-    until("the run says so", || job.read("said").contains("map/4 (5) is waited for: it may have changed its files"));
+    until("the run says so", || job.read("said").contains("map/4 (5) is waited for: it may have changed"));
     job.write("go", "");
     assert_eq!(child.wait().unwrap().code(), Some(0), "{}", job.read("said"));
     assert!(values.iter().all(|value| job.read(&format!("{value}.in")) == "xa\n"), "{}", job.read("said"));

@@ -3,7 +3,8 @@
 //! A restart relies on this list being complete, so only programs and options are known here that change nothing else. Files too many
 //! do no harm.
 
-use super::programs::{EACH, OTHERWISE, REPLACE, is_flag, is_in_place, tar_letters, writes_by_sed};
+use super::arguments::{is_flag, is_in_place, operands, tar_letters, value_of, writes_by_sed};
+use super::programs::{EACH, OTHERWISE, REPLACE};
 
 /// What programs that replace files append to their names.
 const SUFFIXES: [&str; 11] = [".gz", ".bz2", ".xz", ".lzma", ".zst", ".lz4", ".Z", ".lzo", ".flac", ".z", ".tgz"];
@@ -18,7 +19,7 @@ pub(super) fn of(program: &str, arguments: &[String]) -> Option<Vec<String>> {
     if OTHERWISE.iter().any(|part| !matches!(*part, "in-place" | "append" | "update") && has_long(part)) {
         return None;
     }
-    let operands: Vec<String> = arguments.iter().filter(|word| !word.starts_with('-')).cloned().collect();
+    let operands: Vec<String> = operands(arguments).into_iter().cloned().collect();
     match program {
         "sed" if is_edited && !arguments.iter().any(|word| writes_by_sed(word)) => {
             without_script(&operands, arguments, &['e', 'f'])
@@ -48,9 +49,9 @@ pub(super) fn of(program: &str, arguments: &[String]) -> Option<Vec<String>> {
             let is_alone = !OTHER_FILES.iter().any(|word| text.contains(word));
             is_alone.then_some(with(operands.first()?, &["-wal", "-journal", ".wal"]))
         }
-        "pg_dump" | "pg_dumpall" => Some(vec![value(arguments, &["-f"])?]),
-        "mysqldump" => Some(vec![value(arguments, &["-r"])?]),
-        "wget" => Some(vec![value(arguments, &["-O", "-qO"])?]),
+        "pg_dump" | "pg_dumpall" => Some(vec![value_of(arguments, &["-f"])?]),
+        "mysqldump" => Some(vec![value_of(arguments, &["-r"])?]),
+        "wget" => Some(vec![value_of(arguments, &["-O", "-qO"])?]),
         _ => None,
     }
 }
@@ -78,9 +79,4 @@ fn replaced(file: &str) -> Vec<String> {
 
 fn with(file: &str, suffixes: &[&str]) -> Vec<String> {
     std::iter::once(file.to_owned()).chain(suffixes.iter().map(|suffix| format!("{file}{suffix}"))).collect()
-}
-
-fn value(arguments: &[String], options: &[&str]) -> Option<String> {
-    let at = arguments.iter().position(|word| options.contains(&word.as_str()))?;
-    arguments.get(at + 1).cloned()
 }

@@ -5,6 +5,7 @@
 //! of a command as a person would who knows the usual programs, so it misses what a program writes without saying so. It is only used
 //! to leave out copies, never to allow any.
 
+mod arguments;
 mod changes;
 mod programs;
 mod words;
@@ -30,12 +31,14 @@ struct Place {
     own: BTreeSet<String>,
     /// Files that the command has written from their beginnings so far.
     made: BTreeSet<String>,
+    /// True outside subshells, and outside commands that commands run.
+    is_top: bool,
 }
 
 impl Place {
     /// Where a command begins.
     fn at_begin() -> Place {
-        Place { is_own: false, own: OWN.map(str::to_owned).into(), made: BTreeSet::new() }
+        Place { is_own: false, own: OWN.map(str::to_owned).into(), made: BTreeSet::new(), is_top: true }
     }
 
     /// Returns true if a file with this name belongs to the attempt alone.
@@ -85,6 +88,10 @@ pub struct Found {
     pub file: String,
     /// Whether the command has the same effect if it is stopped and runs again.
     pub repeats: Repeats,
+    /// True if its text shows every file that it names, so that it can be seen whether an attempt has changed one ([`Changed`]).
+    pub shows_files: bool,
+    /// True if it changes files that are there, as `sed -i` and `mv` do.
+    pub changes_files: bool,
 }
 
 /// Whether a command has the same effect if it is stopped and runs again.
@@ -99,8 +106,8 @@ pub enum Repeats {
     Always,
 }
 
-/// A file that a command changes in another way than writing it from its beginning: it must be seen that it has not done so yet before
-/// the command may run again.
+/// A file that a command names, but for those that it writes from their beginnings: it must be seen that it has not changed it yet before the
+/// command may run again. It may also name no file, such as an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
     /// The file, as the command has it.
@@ -110,6 +117,8 @@ pub struct Changed {
     pub by_state: bool,
     /// True if the command opens the file once, to add to it, so that the position there says whether it has added something.
     pub by_position: bool,
+    /// True if the command may read what is in it, if it is a folder.
+    pub is_listed: bool,
 }
 
 /// Variables whose values are known before a command begins.
@@ -117,6 +126,7 @@ pub(crate) const VARIABLES: [&str; 2] = ["HINDMOST_INPUT", "HINDMOST_TASK"];
 
 /// What was noted while a command was read.
 #[derive(Default)]
+#[allow(clippy::struct_excessive_bools, reason = "each says one thing that makes the text say less")]
 struct Noted {
     /// The files that it names for writing, as it has them, in their order.
     files: Vec<String>,
@@ -128,8 +138,16 @@ struct Noted {
     added: Vec<String>,
     /// True if a part that may run more than once has such a redirection.
     adds_again: bool,
-    /// True if it does not stay in the folder in which it begins.
+    /// True if it does not stay in the folder in which it begins, or to which its first command changes.
     moves: bool,
+    /// The folder to which its first command changes.
+    base: Option<String>,
+    /// True if the shell replaces a part of a word by what is not known before.
+    expands: bool,
+    /// All words that may name files, as it has them.
+    words: BTreeSet<String>,
+    /// The words whose folders it does not read.
+    not_listed: BTreeSet<String>,
     /// Variables to which it gives values.
     assigned: BTreeSet<String>,
 }
@@ -137,35 +155,52 @@ struct Noted {
 /// Returns what a command names for writing that is not the attempt's own; `None` if it names nothing.
 pub(crate) fn written(command: &str) -> Option<Found> {
     let noted = noted(command);
-    let repeats = match noted.to_check(command).as_deref() {
+    let changed = noted.to_check(command);
+    let repeats = match changed.as_deref() {
         None => Repeats::Never,
         Some([]) => Repeats::Always,
         Some(_) => Repeats::UntilItChanges,
     };
-    Some(Found { file: noted.files.into_iter().next()?, repeats })
+    let (shows_files, changes_files) = (noted.named(command).is_some(), !noted.changed.is_empty());
+    Some(Found { file: noted.files.into_iter().next()?, repeats, shows_files, changes_files })
 }
 
-/// Returns the files that must be as they were before a command may run again; `None` if nobody can know whether it may.
-pub(crate) fn changed(command: &str) -> Option<Vec<Changed>> {
+/// What a command names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// The folder to which its first command changes, as the command has it.
+    pub base: Option<String>,
+    /// The files that must be as they were before the command may run again.
+    pub files: Vec<Changed>,
+    /// The files that it writes from their beginnings before it reads them.
+    pub written_anew: Vec<String>,
+}
+
+/// Returns what a command names; `None` if its text does not show it.
+pub(crate) fn named(command: &str) -> Option<Named> {
     // A text that could not be read may name other files.
     if command.contains(char::REPLACEMENT_CHARACTER) {
         return None;
     }
-    noted(command).to_check(command)
+    noted(command).named(command)
+}
+
+/// True if a command writes a file whose name begins with the value of a variable.
+pub(crate) fn writes_value_of(command: &str, name: &str) -> bool {
+    let noted = noted(command);
+    let mut files = noted.files.iter().chain(&noted.changed);
+    files.any(|file| variable(file) == Some(name))
 }
 
 impl Noted {
+    /// Returns the files that a command changes in another way than writing them from their beginnings; `None` if they are not known.
     fn to_check(&self, command: &str) -> Option<Vec<Changed>> {
         if self.is_unclear {
             return None;
         }
         let plain = in_one_spelling(command);
-        let is_clear = |file: &String| {
-            // A variable may hold the name of a file that the command reads, too.
-            let is_from_variable = self.assigned.iter().any(|name| in_one_spelling(file).contains(&format!("${name}")));
-            !is_from_variable && is_written_before_it_is_read(&plain, &in_one_spelling(file))
-        };
-        let is_changed = |file: &&String| self.changed.contains(file) || self.added.contains(file) || !is_clear(file);
+        let is_changed =
+            |file: &&String| self.changed.contains(file) || self.added.contains(file) || !self.is_clear(file, &plain);
         let beside = self.changed.iter().filter(|file| !self.files.contains(file));
         let files: BTreeSet<&String> = self.files.iter().filter(is_changed).chain(beside).collect();
         let of = |file: &String| {
@@ -173,24 +208,53 @@ impl Noted {
                 && !self.adds_again
                 && is_named_once(&plain, &in_one_spelling(file))
                 && !may_loop(command);
-            let by_state = !self.moves && self.is_plain(file);
-            (by_state || by_position).then(|| Changed { file: file.clone(), by_state, by_position })
+            let filled_in = VARIABLES.iter().fold(in_one_spelling(file), |text, name| substituted(&text, name, ""));
+            let by_state = !self.moves && self.is_plain(file) && !filled_in.contains('$');
+            (by_state || by_position).then(|| Changed {
+                file: file.clone(),
+                by_state,
+                by_position,
+                is_listed: !self.not_listed.contains(file),
+            })
         };
         files.into_iter().map(of).collect()
     }
 
-    /// True if a word of a command is the path of one file, but for [`VARIABLES`].
-    fn is_plain(&self, word: &str) -> bool {
-        let mut rest = in_one_spelling(word);
-        for name in VARIABLES.iter().filter(|name| !self.assigned.contains(**name)) {
-            rest = substituted(&rest, name, "");
+    /// True if a command writes a file from its beginning, before it reads it.
+    fn is_clear(&self, file: &str, plain: &str) -> bool {
+        let file = in_one_spelling(file);
+        // A variable may hold the name of a file that the command reads, too.
+        let is_from_variable = self.assigned.iter().any(|name| file.contains(&format!("${name}")));
+        !is_from_variable && is_written_before_it_is_read(plain, &file)
+    }
+
+    fn named(&self, command: &str) -> Option<Named> {
+        if self.expands || self.moves {
+            return None;
         }
-        // Braces hold something else than themselves if there is a list or a range in them. `{%}` is the number of a slot.
-        let expands = |inner: &str| inner.contains(',') || inner.contains("..") || inner.contains('%');
-        let in_braces = || rest.split('{').skip(1).filter_map(|after| after.split('}').next());
-        word != programs::ITS_ARGUMENTS
-            && !rest.contains(['*', '?', '[', '$', '`', '~', '\\', '\'', '"', ':'])
-            && !in_braces().any(expands)
+        let mut files = self.to_check(command)?;
+        let plain = in_one_spelling(command);
+        let is_anew =
+            |file: &&String| !self.changed.contains(file) && !self.added.contains(file) && self.is_clear(file, &plain);
+        let written_anew: Vec<String> = self.files.iter().filter(is_anew).cloned().collect();
+        let anew: BTreeSet<String> = written_anew.iter().map(|file| in_one_spelling(file)).collect();
+        for word in &self.words {
+            let is_other = !anew.contains(&in_one_spelling(word)) && files.iter().all(|file| file.file != *word);
+            // Folders and files of the attempt's own have variables that hold them.
+            if is_other && variable(word).is_none_or(|name| VARIABLES.contains(&name)) {
+                let is_listed = !self.not_listed.contains(word);
+                files.push(Changed { file: word.clone(), by_state: true, by_position: false, is_listed });
+            }
+        }
+        let is_known = |file: &&Changed| file.by_position || self.is_plain(&file.file);
+        files.iter().all(|file| is_known(&file)).then(|| Named { base: self.base.clone(), files, written_anew })
+    }
+
+    /// True if a word of a command has no part that is not known before it begins, but for [`VARIABLES`].
+    fn is_plain(&self, word: &str) -> bool {
+        // `{%}` is the number of a slot.
+        let is_given = VARIABLES.iter().all(|name| !self.assigned.contains(*name));
+        word != programs::ITS_ARGUMENTS && !word.contains("{%}") && is_given
     }
 }
 
@@ -295,6 +359,8 @@ fn written_in(command: &str, place: &mut Place, noted: &mut Noted) {
     for part in parts(command).into_iter().chain([Part::End]) {
         match part {
             Part::Word(word) => words.push(word),
+            Part::Expands => noted.expands = true,
+            Part::Reads(target) => _ = noted.words.insert(target),
             Part::WritesTo(target) | Part::AddsTo(target) if place.owns(&target) => {}
             Part::WritesTo(target) => {
                 place.made.insert(target.clone());
@@ -309,7 +375,10 @@ fn written_in(command: &str, place: &mut Place, noted: &mut Noted) {
                 simple_command(&std::mem::take(&mut words), place, noted);
                 match part {
                     // What a subshell changes ends with it.
-                    Part::Open => outside.push(place.clone()),
+                    Part::Open => {
+                        outside.push(place.clone());
+                        place.is_top = false;
+                    }
                     Part::Close => *place = outside.pop().unwrap_or_else(|| place.clone()),
                     _ => {}
                 }
@@ -321,7 +390,7 @@ fn written_in(command: &str, place: &mut Place, noted: &mut Noted) {
 /// Finds what a command writes that a command runs, perhaps several times.
 fn within(command: &str, place: &Place, noted: &mut Noted) {
     let before = noted.added.len();
-    written_in(command, &mut place.clone(), noted);
+    written_in(command, &mut Place { is_top: false, ..place.clone() }, noted);
     noted.adds_again |= noted.added.len() > before;
 }
 
@@ -342,9 +411,27 @@ fn simple_command(words: &[String], place: &mut Place, noted: &mut Noted) {
     }
     let Some((program, arguments)) = programs::program(words) else { return };
     noted.moves |= programs::moves(words);
+    let is_first = noted.words.is_empty() && noted.files.is_empty();
+    noted.expands |= programs::reads_names(&program, words);
+    for word in words {
+        let value = word.split_once('=').map(|(_, value)| value).filter(|value| !value.is_empty());
+        let joined = word.get(2..).filter(|rest| word.starts_with('-') && !word.starts_with("--") && !rest.is_empty());
+        for part in [Some(word.as_str()), value, joined].into_iter().flatten() {
+            noted.words.insert(part.to_owned());
+            if matches!(program.as_str(), "mkdir" | "test" | "[") {
+                noted.not_listed.insert(part.to_owned());
+            }
+        }
+    }
     match program.as_str() {
         "cd" | "pushd" => {
-            noted.moves = true;
+            match &arguments[..] {
+                [folder] if is_first && place.is_top && !folder.contains('$') && folder != "-" => {
+                    noted.base = Some(folder.clone());
+                    noted.words.clear();
+                }
+                _ => noted.moves = true,
+            }
             let folder = arguments.iter().find(|word| !word.starts_with('-'));
             place.is_own = folder.is_some_and(|folder| place.owns(folder));
         }

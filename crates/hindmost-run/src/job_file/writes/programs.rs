@@ -1,5 +1,10 @@
 //! What usual programs write, from their arguments.
 
+use super::arguments::{
+    creates, is_flag, is_in_place, joined, mounts, only_reads, operands, prints_to, tar_letters, value_of,
+    writes_by_sed,
+};
+
 /// What a program writes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Written {
@@ -17,7 +22,7 @@ pub(super) enum Written {
 
 /// Programs that run the command after them, their short options that take a value, and how many operands of their own stand
 /// before the command.
-const WRAPPERS: [(&str, &str, usize); 17] = [
+const WRAPPERS: [(&str, &str, usize); 22] = [
     ("env", "uCS", 0),
     ("nice", "n", 0),
     ("nohup", "", 0),
@@ -35,6 +40,11 @@ const WRAPPERS: [(&str, &str, usize); 17] = [
     ("flock", "wE", 1),
     ("unbuffer", "", 0),
     ("xargs", "nPILdas", 0),
+    ("doas", "uC", 0),
+    ("strace", "oepsuP", 0),
+    ("unshare", "SGR", 0),
+    ("coproc", "", 0),
+    ("chronic", "", 0),
 ];
 
 /// Programs whose option `-o` names no file to write.
@@ -83,8 +93,39 @@ const LAST: [&str; 16] = [
 ];
 
 /// Programs that change every file that they are given.
-pub(super) const EACH: [&str; 9] =
-    ["tee", "shred", "rm", "unlink", "dos2unix", "unix2dos", "patch", "jpegoptim", "optipng"];
+pub(super) const EACH: [&str; 16] = [
+    "tee",
+    "shred",
+    "rm",
+    "unlink",
+    "dos2unix",
+    "unix2dos",
+    "patch",
+    "jpegoptim",
+    "optipng",
+    "black",
+    "isort",
+    "rustfmt",
+    "exiftool",
+    "strip",
+    "patchelf",
+    "fallocate",
+];
+
+/// Programs that rewrite each file with this option.
+const WITH_OPTION: [(&str, &str); 11] = [
+    ("gofmt", "-w"),
+    ("goimports", "-w"),
+    ("shfmt", "-w"),
+    ("prettier", "--write"),
+    ("eslint", "--fix"),
+    ("ruff", "--fix"),
+    ("clang-format", "-i"),
+    ("autopep8", "-i"),
+    ("yapf", "-i"),
+    ("mlr", "-I"),
+    ("brotli", "-j"),
+];
 
 /// Programs that make their output anew each time, from inputs that they leave as they are.
 const ANEW: [&str; 14] = [
@@ -125,7 +166,7 @@ pub(super) const OTHERWISE: [&str; 13] = [
 const MORE: [&str; 8] = ["yt-dlp", "youtube-dl", "aria2c", "rclone", "rsync", "csplit", "time", "script"];
 
 /// Programs that replace each file by another one beside it, unless an option lets them write on standard output.
-pub(super) const REPLACE: [&str; 20] = [
+pub(super) const REPLACE: [&str; 22] = [
     "gzip",
     "gunzip",
     "pigz",
@@ -146,6 +187,8 @@ pub(super) const REPLACE: [&str; 20] = [
     "uncompress",
     "lzop",
     "flac",
+    "bgzip",
+    "lzip",
 ];
 
 /// Stands for the words that `xargs` reads.
@@ -154,6 +197,14 @@ pub(super) const ITS_ARGUMENTS: &str = "its arguments";
 /// True if a program runs the command that it is given on another machine, as another user, with other variables, or again and again.
 pub(super) fn runs_elsewhere(program: &str) -> bool {
     matches!(program, "ssh" | "su" | "watch" | "parallel" | "fish")
+}
+
+/// True if a simple command takes names of files from elsewhere than its words.
+pub(super) fn reads_names(program: &str, words: &[String]) -> bool {
+    let is = |word: &String, names: &[&str]| names.contains(&word.rsplit('/').next().unwrap_or(word));
+    words.iter().any(|word| is(word, &["xargs"]))
+        || matches!(program, "parallel" | "eval" | "fd" | "fdfind")
+        || program == "find" && words.iter().any(|word| is(word, &["-exec", "-execdir", "-ok", "-okdir", "-delete"]))
 }
 
 /// True if the program of a simple command does not run in the folder in which the command is.
@@ -301,7 +352,7 @@ fn named(program: &str, arguments: &[String]) -> Vec<String> {
 fn special(program: &str, arguments: &[String]) -> Written {
     let has = |flag: char| arguments.iter().any(|word| is_flag(word, flag));
     let has_long = |option: &str| arguments.iter().any(|word| word == option);
-    let operands: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-') || word.len() == 1).collect();
+    let operands = operands(arguments);
     let all = || operands.iter().map(|word| (*word).clone()).collect::<Vec<_>>();
     let last = |least: usize| operands.last().filter(|_| operands.len() >= least).map(|word| (*word).clone());
     let file = |file: Option<String>| Written::Files(file.into_iter().collect());
@@ -309,6 +360,12 @@ fn special(program: &str, arguments: &[String]) -> Written {
     match program {
         "patch" if operands.is_empty() => Written::InFolder("what it patches".to_owned()),
         _ if EACH.contains(&program) => Written::Files(all()),
+        _ if WITH_OPTION.iter().any(|(name, option)| *name == program && has_long(option)) => Written::Files(all()),
+        "rename" | "prename" | "rename.ul" => Written::Files(all().into_iter().skip(1).collect()),
+        "jar" if operands.first().is_some_and(|word| word.contains('u')) => {
+            file(operands.get(1).map(|word| (*word).clone()))
+        }
+        "crudini" if has_long("--set") || has_long("--del") => file(operands.first().map(|word| (*word).clone())),
         _ if LAST.contains(&program) => {
             let takes_target = matches!(program, "cp" | "mv" | "ln" | "install");
             let target = value_of(arguments, &["-t", "--target-directory"]).filter(|_| takes_target);
@@ -436,71 +493,14 @@ fn special(program: &str, arguments: &[String]) -> Written {
         }
         "cjpeg" | "lame" | "opusenc" | "oggenc" | "uniq" | "xxd" => file(last(2)),
         "git" => match operands.first().map(|word| word.as_str()) {
-            Some("clone" | "checkout" | "commit" | "pull" | "fetch" | "reset" | "merge" | "add") => {
-                Written::InFolder("its repository".to_owned())
-            }
+            Some(
+                "clone" | "checkout" | "commit" | "pull" | "fetch" | "reset" | "merge" | "add" | "am" | "apply"
+                | "config",
+            ) => Written::InFolder("its repository".to_owned()),
             _ => Written::Nothing,
         },
         _ => Written::Nothing,
     }
-}
-
-/// True if a script of `sed` writes files by its command `w`, or by that flag of `s`.
-pub(super) fn writes_by_sed(word: &str) -> bool {
-    !word.starts_with('-')
-        && word.split([';', '\n', '{', '}']).any(|command| {
-            let command = command.trim_end();
-            command.split_once("w ").is_some_and(|(before, name)| {
-                let before = before.trim_start();
-                let is_address = before.is_empty() || before.ends_with(|sign: char| "/0123456789$!,|# ".contains(sign));
-                is_address && !name.trim().is_empty() && !name.contains('/')
-                    || before.ends_with("/g") && !name.is_empty()
-            })
-        })
-}
-
-/// True if a statement of SQL is a query. Several could do anything.
-fn only_reads(statement: &str) -> bool {
-    let statement = statement.trim().trim_end_matches(';');
-    statement.get(..6).is_some_and(|begin| begin.eq_ignore_ascii_case("select")) && !statement.contains(';')
-}
-
-/// Returns true if what follows `print` or `printf` in awk goes to a file or to another command.
-fn prints_to(rest: &str) -> bool {
-    let mut in_text = false;
-    let mut depth = 0_u32;
-    let mut signs = rest.chars().peekable();
-    while let Some(sign) = signs.next() {
-        match sign {
-            '\\' if in_text => _ = signs.next(),
-            '"' => in_text = !in_text,
-            '(' if !in_text => depth += 1,
-            ')' if !in_text => depth = depth.saturating_sub(1),
-            '|' if !in_text && depth == 0 && signs.peek() != Some(&'|') => return true,
-            '|' if !in_text => _ = signs.next(),
-            '>' if !in_text && depth == 0 => {
-                let to: String = signs.clone().filter(|sign| !sign.is_whitespace()).take(14).collect();
-                return !["\"/dev/stderr\"", "\"/dev/stdout\""]
-                    .iter()
-                    .any(|standard| standard.starts_with(&to) || to.starts_with(standard));
-            }
-            _ => {}
-        }
-    }
-    false
-}
-
-/// Returns the short options of `tar`. The first word may be options without a hyphen.
-pub(super) fn tar_letters(arguments: &[String]) -> String {
-    let is_bundle =
-        |at: usize, word: &str| word.starts_with('-') && !word.starts_with("--") || at == 0 && !word.starts_with('-');
-    let bundles = arguments.iter().enumerate().filter(|(at, word)| is_bundle(*at, word));
-    bundles.map(|(_, word)| word.trim_start_matches('-')).collect()
-}
-
-/// True if `tar` makes a new archive.
-fn creates(arguments: &[String]) -> bool {
-    tar_letters(arguments).contains('c') || arguments.iter().any(|word| word == "--create")
 }
 
 fn tar(arguments: &[String]) -> Written {
@@ -542,32 +542,4 @@ fn find(arguments: &[String]) -> Written {
     Written::ByWords(
         arguments[at + 1..].iter().take_while(|word| !matches!(word.as_str(), ";" | "+")).cloned().collect(),
     )
-}
-
-/// Returns the word after one of these options.
-fn value_of(arguments: &[String], options: &[&str]) -> Option<String> {
-    let at = arguments.iter().position(|word| options.contains(&word.as_str()))?;
-    arguments.get(at + 1).cloned()
-}
-
-/// Returns the rest of a word that begins with an option and its value.
-fn joined(arguments: &[String], option: &str) -> Option<String> {
-    let rest = arguments.iter().find_map(|word| word.strip_prefix(option))?;
-    Some(rest.to_owned()).filter(|rest| !rest.is_empty())
-}
-
-/// Returns true if a word is one or more short options with this letter.
-pub(super) fn is_flag(word: &str, letter: char) -> bool {
-    word.starts_with('-') && !word.starts_with("--") && word[1..].contains(letter)
-}
-
-/// Returns true if a word is `-i`, or short options with `i` before one that takes a text, such as `-lpi.bak`.
-pub(super) fn is_in_place(word: &str) -> bool {
-    let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.starts_with('-')) else { return false };
-    letters.split(['e', 'E', 'f', 'F', 'M', 'm', 'I']).next().is_some_and(|before| before.contains('i'))
-}
-
-/// Returns true if a word is an option that mounts a folder or file into a container, where it can be written.
-fn mounts(word: &str) -> bool {
-    ["-v", "--volume", "--mount"].iter().any(|option| word.starts_with(option)) && word != "--version"
 }

@@ -17,8 +17,13 @@ pub(super) enum Part {
     Open,
     /// `)`.
     Close,
+    /// A redirection for reading, and the word after it.
+    Reads(String),
     /// The text of a command substitution `$(…)`, or of a process substitution such as `>(…)`.
     Nested(String),
+    /// The shell replaces a part of the word after this by what is not known here: the value of a variable, names of files, the output of a
+    /// command.
+    Expands,
 }
 
 /// Words after which a command begins.
@@ -64,13 +69,25 @@ impl Reader {
                 }
                 '(' if self.begins_with("((") => self.skip_until("))"),
                 '(' => self.push(Part::Open, 1),
-                ')' => self.push(Part::Close, 1),
+                ')' => self.close(),
                 '&' if self.begins_with("&>") => self.redirection(2),
                 ';' | '|' | '&' => self.push(Part::End, 1),
                 '>' | '<' => self.redirection(0),
                 _ => self.word(),
             }
         }
+    }
+
+    fn close(&mut self) {
+        let opened = self.parts.iter().filter(|part| **part == Part::Open).count();
+        let closed = self.parts.iter().filter(|part| **part == Part::Close).count();
+        // What stands before the parenthesis in `case` is compared with a word and names no file.
+        if closed >= opened
+            && let [.., Part::Expands, Part::Word(_)] = &self.parts[..]
+        {
+            self.parts.remove(self.parts.len() - 2);
+        }
+        self.push(Part::Close, 1);
     }
 
     fn push(&mut self, part: Part, length: usize) {
@@ -135,9 +152,14 @@ impl Reader {
         self.at += usize::from(duplicates);
         let Some(target) = self.target() else { return };
         let is_number = target.trim_end_matches('-').chars().all(|digit| digit.is_ascii_digit());
-        if (writes || opens_for_both) && !(duplicates && is_number) {
-            self.parts.push(if adds { Part::AddsTo(target) } else { Part::WritesTo(target) });
+        if duplicates && is_number {
+            return;
         }
+        self.parts.push(match (writes || opens_for_both, adds) {
+            (true, true) => Part::AddsTo(target),
+            (true, false) => Part::WritesTo(target),
+            (false, _) => Part::Reads(target),
+        });
     }
 
     /// Reads the word after a redirection.
@@ -165,7 +187,7 @@ impl Reader {
     /// Reads a word, unless another sign stands here.
     fn word(&mut self) {
         let (mut word, mut nested, mut is_quoted) = (String::new(), Vec::new(), false);
-        let begin = self.at;
+        let (begin, mut expands, mut braces) = (self.at, self.peek(0) == Some('~'), None);
         while let Some(next) = self.peek(0) {
             match next {
                 ' ' | '\t' | '\r' | '\n' | ';' | '|' | '&' | '(' | ')' | '<' | '>' => break,
@@ -187,11 +209,23 @@ impl Reader {
                     is_quoted = true;
                     self.at += 1;
                     while let Some(next) = self.peek(0).filter(|next| *next != '"') {
+                        expands |= self.begins_unknown();
                         self.in_quotes(next, &mut word, &mut nested);
                     }
                     self.at += 1;
                 }
-                _ => self.in_quotes(next, &mut word, &mut nested),
+                _ => {
+                    expands |= self.begins_unknown() || matches!(next, '*' | '?' | '[') && !word.ends_with('$');
+                    if next == '{' && !word.ends_with('$') {
+                        braces = Some(word.len());
+                    } else if next == '}'
+                        && let Some(from) = braces.take()
+                    {
+                        let inner = word.get(from..).unwrap_or_default();
+                        expands |= inner.contains(',') || inner.contains("..");
+                    }
+                    self.in_quotes(next, &mut word, &mut nested);
+                }
             }
         }
         // The number of a file before a redirection, as in `2>`, is no word.
@@ -209,6 +243,10 @@ impl Reader {
         } else if !is_quoted && word == "[[" {
             self.skip_until("]]");
         } else if self.at > begin {
+            // The test `[` is a program.
+            if expands && word != "[" {
+                self.parts.push(Part::Expands);
+            }
             self.parts.push(Part::Word(word));
         } else {
             // A sign that begins no word here.
@@ -216,6 +254,33 @@ impl Reader {
         }
         self.at = self.at.min(self.text.len());
         self.parts.extend(nested.into_iter().map(Part::Nested));
+    }
+
+    /// True if a variable, a substitution or a calculation begins here whose value is not known before the command begins.
+    fn begins_unknown(&self) -> bool {
+        if self.peek(0) == Some('`') {
+            return true;
+        }
+        if self.peek(0) != Some('$') {
+            return false;
+        }
+        if self.peek(1) == Some('(') {
+            // A new temporary file has a name that nobody else uses.
+            let text: String =
+                self.text.iter().skip(self.at + 2).skip_while(|sign| sign.is_whitespace()).take(6).collect();
+            return text != "mktemp";
+        }
+        let is_braced = self.peek(1) == Some('{');
+        let from = self.at + 1 + usize::from(is_braced);
+        let is_name = |sign: &&char| sign.is_ascii_alphanumeric() || **sign == '_';
+        let name: String = self.text.iter().skip(from).take_while(is_name).collect();
+        let after = self.text.get(from + name.len());
+        let is_whole = !is_braced || after == Some(&'}');
+        let is_known = name.starts_with("HINDMOST_") || name == "TMPDIR";
+        // `$?`, and a dollar that begins nothing.
+        let is_variable =
+            is_braced || !name.is_empty() || self.text.get(from).is_some_and(|sign| "@*#$!-".contains(*sign));
+        is_variable && !(is_known && is_whole)
     }
 
     /// Reads a sign that may stand in double quotes, or the substitution that it begins.

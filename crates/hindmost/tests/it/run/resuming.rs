@@ -345,3 +345,22 @@ fn a_copy_with_other_times_is_said_to_be_one() {
         assert!(output.contains(if said { "0 finished, 3 tasks to run" } else { "3 finished, 0 tasks" }), "{output}");
     }
 }
+
+#[test]
+fn a_command_that_changes_its_own_input_does_not_run_again_because_of_that() {
+    let job = Job::new(
+        "name = \"own\"\n[[phase]]\nname = \"a\"\ninputs = \"*.txt\"\n\
+        command = \"sed -i s/x/xy/ $HINDMOST_INPUT\"\n",
+    );
+    for name in ["a.txt", "b.txt", "c.txt"] {
+        job.write(name, "x\n");
+    }
+    assert_eq!(job.run(&[]).code, Some(0));
+    let again = job.run(&["--resume"]);
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    assert_eq!(["a.txt", "b.txt", "c.txt"].map(|name| job.read(name)), ["xy\n"; 3], "{}", again.stderr);
+    // What others change counts.
+    job.write("b.txt", "x\n\n");
+    assert_eq!(job.run(&["--resume"]).code, Some(0));
+    assert_eq!(["a.txt", "b.txt", "c.txt"].map(|name| job.read(name)), ["xy\n", "xy\n\n", "xy\n"]);
+}

@@ -141,9 +141,9 @@ fn idle_clients_do_not_hold_up_the_end() {
 #[test]
 fn many_get_a_large_document_and_a_panic_ends_nothing() {
     let fails = Arc::new(AtomicBool::new(false));
-    let told = Arc::clone(&fails);
+    let flag = Arc::clone(&fails);
     let document = move || {
-        assert!(!told.load(Ordering::Relaxed), "this one can't be made");
+        assert!(!flag.load(Ordering::Relaxed), "this one can't be made");
         std::thread::sleep(Duration::from_millis(100));
         // More than the system keeps of what is sent.
         vec![b'x'; 8 << 20]

@@ -59,7 +59,8 @@ fn losers_and_attempts_of_runs_that_end_can_clean_up() {
     let ran = map(&job, &[&["--json", &command, ":::"], &values[..]].concat());
     let result: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!((ran.code, scratch(&job)), (Some(0), Vec::new()), "{}", ran.stderr);
-    assert_eq!(result["copies"]["launched"], 1);
+    // Others may get one on a busy machine.
+    assert!(result["copies"]["launched"].as_u64() >= Some(1), "{}", ran.stderr);
     // The failure of one task ends the others.
     let command = format!(
         "if [ {{}} = 3 ]; then until test -e scratch-1-0 && test -e scratch-2-0; do sleep 0.05; done; exit 9; fi; {CLEANS}"

@@ -117,7 +117,7 @@ const QUOTES: &[(&str, &str, &[Figure])] = &[
     ),
     (
         "docs/choosing.md",
-        "`pace` alone reaches {} to {}, with one of these orders {} to {}.",
+        "`pace` alone changes the mean flowtime of `none` by {} to {}, with one of these orders by {} to {}.",
         &[
             (DOLLYMP2022_HEAVY, "pace", WORLD_CHANGE, Same),
             (XU2015_HEAVY, "pace", WORLD_CHANGE, Same),

@@ -5,6 +5,7 @@
 //! further one begins where this one began. A copy does not start either if one differs. What a command changes without naming it
 //! is not seen here.
 
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
@@ -78,11 +79,13 @@ struct Watched {
     before: Option<State>,
     /// True if the position says whether the attempt has added something, while it has the file open to add to it.
     by_position: bool,
+    /// True if the attempt can't have changed it.
+    is_only_read: bool,
 }
 
 impl Watched {
     fn at(path: PathBuf) -> Watched {
-        Watched { before: State::of(&path), path, by_position: false }
+        Watched { before: State::of(&path), path, by_position: false, is_only_read: false }
     }
 
     fn differs(&self) -> bool {
@@ -99,19 +102,30 @@ impl Untouched {
     pub(super) fn before(phase: &PlannedPhase, task: u32) -> Option<Untouched> {
         let named = phase.named_by(task)?;
         let folder = named.base.map_or_else(|| phase.directory.clone(), |base| phase.directory.join(base));
+        // What is written into a pipe or a device is not taken back by writing it again.
+        let is_file = |path: PathBuf| fs::metadata(path).map_or(true, |found| found.is_file() || found.is_dir());
+        if !named.written_anew.iter().all(|written| is_file(folder.join(written))) {
+            return None;
+        }
+        let names = |but: &str| {
+            let others = named.files.iter().filter(|other| other.file != but).map(|other| other.file.clone());
+            others.filter_map(|other| Path::new(&other).file_name().map(OsString::from)).collect::<Vec<_>>()
+        };
         let mut watched = Vec::new();
+        for into in named.written_anew.iter().map(|written| folder.join(written)).filter(|written| written.is_dir()) {
+            watched.extend(names("").into_iter().map(|name| Watched::at(into.join(name))));
+        }
         for file in &named.files {
             let path = folder.join(&file.file);
             let before = if file.by_state { State::of(&path) } else { None };
             if before.is_some_and(State::is_folder) && file.is_listed {
                 // What is moved or copied into it has its name there, and what is written into it may be read with it.
-                let others = named.files.iter().filter(|other| other.file != file.file);
-                let names = others.filter_map(|other| Path::new(&other.file).file_name());
-                watched.extend(names.map(|name| Watched::at(path.join(name))));
+                watched.extend(names(&file.file).into_iter().map(|name| Watched::at(path.join(name))));
                 let anew = named.written_anew.iter().map(|written| folder.join(written));
                 watched.extend(anew.filter(|written| is_within(written, &path)).map(Watched::at));
             }
-            watched.push(Watched { path, before, by_position: file.by_position });
+            let (by_position, is_only_read) = (file.by_position, file.is_only_read);
+            watched.push(Watched { path, before, by_position, is_only_read });
         }
         Some(Untouched(watched))
     }
@@ -133,9 +147,11 @@ impl Untouched {
         adds.map(|file| &*file.path)
     }
 
-    /// Returns a file that is no longer as it was before the attempt started; `None` if all are, as far as this can be known.
+    /// Returns a file that the attempt may have changed, as it is no longer as it was before; `None` if there is none, as far as this can
+    /// be known.
     pub(super) fn changed(&self) -> Option<&Path> {
-        let changed = self.0.iter().find(|watched| watched.before.is_some() && watched.differs());
+        let may_be_changed = |watched: &&Watched| watched.before.is_some() && !watched.is_only_read;
+        let changed = self.0.iter().filter(may_be_changed).find(|watched| watched.differs());
         changed.map(|watched| &*watched.path)
     }
 }
@@ -246,6 +262,15 @@ mod tests {
             fs::write(path(made), "changed").unwrap();
             assert!(untouched.touched(&[]).is_some(), "{command}");
         }
+    }
+
+    #[test]
+    fn what_is_written_into_a_pipe_is_not_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = std::process::Command::new("mkfifo").arg(folder.path().join("p")).status();
+        assert!(made.is_ok_and(|status| status.success()));
+        assert!(Untouched::before(&phase(folder.path(), "echo 1 > p"), 0).is_none());
+        assert!(Untouched::before(&phase(folder.path(), "echo 1 > q"), 0).is_some());
     }
 
     #[test]

@@ -58,6 +58,9 @@ pub(super) fn of(program: &str, arguments: &[String]) -> Option<Vec<String>> {
 
 /// Returns the operands of an editor of streams that are no script. `with_script` are the letters of options with a script.
 fn without_script(operands: &[String], arguments: &[String], with_script: &[char]) -> Option<Vec<String>> {
+    // What follows `--` is no option.
+    let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
+    let (arguments, after) = arguments.split_at(end);
     let takes = |word: &String| with_script.iter().any(|letter| is_flag(word, *letter));
     if !arguments.iter().any(takes) {
         return operands.get(1..).map(<[String]>::to_vec);
@@ -65,7 +68,7 @@ fn without_script(operands: &[String], arguments: &[String], with_script: &[char
     // The word after an option that ends in its letter is the script.
     let is_script = |at: usize| at > 0 && takes(&arguments[at - 1]) && arguments[at - 1].ends_with(with_script);
     let files = arguments.iter().enumerate().filter(|(at, word)| !word.starts_with('-') && !is_script(*at));
-    Some(files.map(|(_, word)| word.clone()).collect())
+    Some(files.map(|(_, word)| word.clone()).chain(after.iter().skip(1).cloned()).collect())
 }
 
 /// Returns a file and those by which a program may replace it.

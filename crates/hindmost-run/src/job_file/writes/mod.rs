@@ -119,6 +119,8 @@ pub struct Changed {
     pub by_position: bool,
     /// True if the command may read what is in it, if it is a folder.
     pub is_listed: bool,
+    /// True if only programs name it that change none of their files.
+    pub is_only_read: bool,
 }
 
 /// Variables whose values are known before a command begins.
@@ -148,6 +150,8 @@ struct Noted {
     words: BTreeSet<String>,
     /// The words whose folders it does not read.
     not_listed: BTreeSet<String>,
+    /// The words that programs have which may change their files.
+    not_only_read: BTreeSet<String>,
     /// Variables to which it gives values.
     assigned: BTreeSet<String>,
 }
@@ -215,6 +219,7 @@ impl Noted {
                 by_state,
                 by_position,
                 is_listed: !self.not_listed.contains(file),
+                is_only_read: false,
             })
         };
         files.into_iter().map(of).collect()
@@ -243,7 +248,8 @@ impl Noted {
             // Folders and files of the attempt's own have variables that hold them.
             if is_other && variable(word).is_none_or(|name| VARIABLES.contains(&name)) {
                 let is_listed = !self.not_listed.contains(word);
-                files.push(Changed { file: word.clone(), by_state: true, by_position: false, is_listed });
+                let is_only_read = !self.not_only_read.contains(word);
+                files.push(Changed { file: word.clone(), by_state: true, by_position: false, is_listed, is_only_read });
             }
         }
         let is_known = |file: &&Changed| file.by_position || self.is_plain(&file.file);
@@ -417,9 +423,16 @@ fn simple_command(words: &[String], place: &mut Place, noted: &mut Noted) {
         let value = word.split_once('=').map(|(_, value)| value).filter(|value| !value.is_empty());
         let joined = word.get(2..).filter(|rest| word.starts_with('-') && !word.starts_with("--") && !rest.is_empty());
         for part in [Some(word.as_str()), value, joined].into_iter().flatten() {
+            if program == "mkdir" && words.iter().any(|word| word == "-p" || word == "--parents") {
+                // Other tasks may have made it meanwhile, which changes nothing.
+                continue;
+            }
             noted.words.insert(part.to_owned());
             if matches!(program.as_str(), "mkdir" | "test" | "[") {
                 noted.not_listed.insert(part.to_owned());
+            }
+            if !programs::changes_nothing(&program, words) {
+                noted.not_only_read.insert(part.to_owned());
             }
         }
     }

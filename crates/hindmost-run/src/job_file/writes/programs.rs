@@ -199,6 +199,45 @@ pub(super) fn runs_elsewhere(program: &str) -> bool {
     matches!(program, "ssh" | "su" | "watch" | "parallel" | "fish")
 }
 
+/// Programs that change no file, unless an option says so that [`written`] knows.
+const READERS: [&str; 26] = [
+    "cat",
+    "tac",
+    "grep",
+    "egrep",
+    "fgrep",
+    "zgrep",
+    "head",
+    "tail",
+    "wc",
+    "ls",
+    "cut",
+    "paste",
+    "tr",
+    "sort",
+    "uniq",
+    "join",
+    "comm",
+    "diff",
+    "cmp",
+    "test",
+    "[",
+    "stat",
+    "md5sum",
+    "sha256sum",
+    "zcat",
+    "find",
+];
+
+/// True if the program of a simple command changes none of the files that it names.
+pub(super) fn changes_nothing(program: &str, words: &[String]) -> bool {
+    let arguments = words.get(1..).unwrap_or_default();
+    let is_reader = READERS.contains(&program)
+        || matches!(program, "awk" | "gawk" | "sed")
+        || matches!(program, "sqlite3" | "duckdb") && arguments.iter().any(|word| word == "-readonly");
+    is_reader && written(program, arguments) == Written::Nothing
+}
+
 /// True if a simple command takes names of files from elsewhere than its words.
 pub(super) fn reads_names(program: &str, words: &[String]) -> bool {
     let is = |word: &String, names: &[&str]| names.contains(&word.rsplit('/').next().unwrap_or(word));

@@ -90,6 +90,7 @@ fn files_that_all_attempts_of_a_task_name_are_found() {
         ("tool --outdir results {}", "results"),
         ("openssl enc -in {} -out {}.enc", "{}.enc"),
         ("sed -i s/a/b/ {}", "{}"),
+        ("sed -i s/a/b/ -- {} -f3", "-f3"),
         ("sed -i.bak -e s/a/b/ {}", "{}"),
         ("sed --in-place=.b s/a/b/ {}", "{}"),
         ("perl -pi -e s/a/b/ {}", "{}"),
@@ -295,7 +296,9 @@ fn commands_may_repeat_until_they_change_files() {
         ("work {} | tee -a all.log", "all.log"),
         ("echo begin >> {}.log; work {}; echo end >> done.log", "done.log {}.log"),
         ("sed -i 's/a*$/b/' {}", "{}"),
+        ("sed -i s/a/b/ -- {} -f3", "-f3 {}"),
         ("sed -i.bak -e s/a/b/ -e 's/$/x/' {} {}.other", "{} {}.other"),
+        ("sed -i s/a/b/ -- {} -f3", "-f3 {}"),
         ("perl -lpi -e 's/(.*)/$1/' {}", "{}"),
         ("work {} && mv {} done/", "done/ {}"),
         ("mv {}.part {}.out", "{}.out {}.part"),
@@ -396,6 +399,10 @@ fn what_a_command_names_is_known_unless_the_shell_fills_it_in() {
         assert!(files.contains(&file), "{file}: {files:?}");
     }
     assert!(!files.contains(&"{}.out") && !files.contains(&"{}.o"), "{files:?}");
+    let named = super::named("mkdir -p o && cat a; grep x b; sed s/a/b/ c; sed -i s/a/b/ d; work e").unwrap();
+    let only_read = |file: &str| named.files.iter().find(|found| found.file == file).map(|found| found.is_only_read);
+    assert_eq!(["a", "b", "c", "d", "e"].map(only_read), [true, true, true, false, false].map(Some));
+    assert_eq!(only_read("o"), None);
 }
 
 #[test]

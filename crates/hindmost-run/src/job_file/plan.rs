@@ -385,18 +385,46 @@ impl PlannedPhase {
     /// Returns the files that a task's command names, with `$HINDMOST_INPUT` and `$HINDMOST_TASK` in place; `None` if its text does
     /// not show them.
     pub fn named_by(&self, task: u32) -> Option<Named> {
-        let input = self.input_of(task).map_or(Some(""), |input| input.to_str())?;
-        let values = [input.to_owned(), task.to_string()];
         let mut found = named(&self.command_of(task))?;
+        let mut values = Vec::new();
+        for name in
+            found.uses.iter().filter(|name| !name.starts_with("HINDMOST_") || VARIABLES.contains(&name.as_str()))
+        {
+            values.push((name, self.variable_of(task, name)?));
+        }
         let resolve = |file: &mut String| {
             *file = in_one_spelling(file);
-            for (name, value) in VARIABLES.iter().zip(&values) {
+            for (name, value) in &values {
                 *file = substituted(file, name, value);
             }
         };
         found.files.iter_mut().map(|file| &mut file.file).for_each(resolve);
         found.written_anew.iter_mut().for_each(resolve);
         Some(found)
+    }
+
+    /// Returns the value that a variable has when the command of a task begins; `None` if it may stand for several words, or is no text.
+    fn variable_of(&self, task: u32, name: &str) -> Option<String> {
+        let value = match name {
+            "HINDMOST_INPUT" => self.input_of(task).map_or(Some(""), |input| input.to_str())?.to_owned(),
+            "HINDMOST_TASK" => task.to_string(),
+            "PWD" => self.directory.to_str()?.to_owned(),
+            _ => {
+                let of_matrix =
+                    self.matrix_values(task).find(|(own, _)| *own == name).map(|(_, value)| value.to_owned());
+                match of_matrix.or_else(|| self.environment.get(name).cloned()) {
+                    Some(value) => value,
+                    None => match std::env::var(name) {
+                        Ok(value) => value,
+                        Err(std::env::VarError::NotPresent) => String::new(),
+                        Err(std::env::VarError::NotUnicode(_)) => return None,
+                    },
+                }
+            }
+        };
+        // The input may have any name: it is written in quotes.
+        let is_one_word = name == "HINDMOST_INPUT" || !value.contains([' ', '\t', '\n', '*', '?', '[']);
+        is_one_word.then_some(value)
     }
 
     /// True if the command names files for writing outside the folders of its attempts.

@@ -109,6 +109,7 @@ pub enum Repeats {
 /// A file that a command names, but for those that it writes from their beginnings: it must be seen that it has not changed it yet before the
 /// command may run again. It may also name no file, such as an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own about the file")]
 pub struct Changed {
     /// The file, as the command has it.
     pub file: String,
@@ -123,7 +124,7 @@ pub struct Changed {
     pub is_only_read: bool,
 }
 
-/// Variables whose values are known before a command begins.
+/// Variables that name the input of a task, and its number.
 pub(crate) const VARIABLES: [&str; 2] = ["HINDMOST_INPUT", "HINDMOST_TASK"];
 
 /// What was noted while a command was read.
@@ -144,8 +145,10 @@ struct Noted {
     moves: bool,
     /// The folder to which its first command changes.
     base: Option<String>,
-    /// True if the shell replaces a part of a word by what is not known before.
+    /// True if the shell replaces a part of a word that may name a file by what is not known before.
     expands: bool,
+    /// Variables whose values are in words that may name files.
+    uses: BTreeSet<String>,
     /// All words that may name files, as it has them.
     words: BTreeSet<String>,
     /// The words whose folders it does not read.
@@ -178,6 +181,8 @@ pub struct Named {
     pub files: Vec<Changed>,
     /// The files that it writes from their beginnings before it reads them.
     pub written_anew: Vec<String>,
+    /// The variables in these names, longer names first where one begins with another.
+    pub uses: Vec<String>,
 }
 
 /// Returns what a command names; `None` if its text does not show it.
@@ -212,7 +217,9 @@ impl Noted {
                 && !self.adds_again
                 && is_named_once(&plain, &in_one_spelling(file))
                 && !may_loop(command);
-            let filled_in = VARIABLES.iter().fold(in_one_spelling(file), |text, name| substituted(&text, name, ""));
+            let filled_in =
+                self.uses.iter().filter(|name| !name.starts_with("HINDMOST_") || VARIABLES.contains(&name.as_str()));
+            let filled_in = filled_in.fold(in_one_spelling(file), |text, name| substituted(&text, name, ""));
             let by_state = !self.moves && self.is_plain(file) && !filled_in.contains('$');
             (by_state || by_position).then(|| Changed {
                 file: file.clone(),
@@ -234,7 +241,8 @@ impl Noted {
     }
 
     fn named(&self, command: &str) -> Option<Named> {
-        if self.expands || self.moves {
+        // The values of other variables are known before the command begins.
+        if self.expands || self.moves || self.uses.iter().any(|name| self.assigned.contains(name)) {
             return None;
         }
         let mut files = self.to_check(command)?;
@@ -246,14 +254,18 @@ impl Noted {
         for word in &self.words {
             let is_other = !anew.contains(&in_one_spelling(word)) && files.iter().all(|file| file.file != *word);
             // Folders and files of the attempt's own have variables that hold them.
-            if is_other && variable(word).is_none_or(|name| VARIABLES.contains(&name)) {
+            if is_other
+                && variable(word)
+                    .is_none_or(|name| !name.starts_with("HINDMOST_") && name != "TMPDIR" || VARIABLES.contains(&name))
+            {
                 let is_listed = !self.not_listed.contains(word);
                 let is_only_read = !self.not_only_read.contains(word);
                 files.push(Changed { file: word.clone(), by_state: true, by_position: false, is_listed, is_only_read });
             }
         }
         let is_known = |file: &&Changed| file.by_position || self.is_plain(&file.file);
-        files.iter().all(|file| is_known(&file)).then(|| Named { base: self.base.clone(), files, written_anew })
+        let uses = self.uses.iter().cloned().collect();
+        files.iter().all(|file| is_known(&file)).then(|| Named { base: self.base.clone(), files, written_anew, uses })
     }
 
     /// True if a word of a command has no part that is not known before it begins, but for [`VARIABLES`].
@@ -362,10 +374,13 @@ pub(crate) fn cleans_up(command: &OsStr) -> bool {
 fn written_in(command: &str, place: &mut Place, noted: &mut Noted) {
     let mut outside = Vec::new();
     let mut words: Vec<String> = Vec::new();
+    let mut uses = Vec::new();
     for part in parts(command).into_iter().chain([Part::End]) {
         match part {
             Part::Word(word) => words.push(word),
-            Part::Expands => noted.expands = true,
+            Part::Expands | Part::Uses(None, true) => noted.expands = true,
+            Part::Uses(Some(name), true) => _ = noted.uses.insert(name),
+            Part::Uses(name, false) => uses.push(name),
             Part::Reads(target) => _ = noted.words.insert(target),
             Part::WritesTo(target) | Part::AddsTo(target) if place.owns(&target) => {}
             Part::WritesTo(target) => {
@@ -378,6 +393,11 @@ fn written_in(command: &str, place: &mut Place, noted: &mut Noted) {
             }
             Part::Nested(text) => within(&text, place, noted),
             Part::End | Part::Open | Part::Close => {
+                if !programs::names_no_files(&words) {
+                    noted.expands |= uses.contains(&None);
+                    noted.uses.extend(uses.drain(..).flatten());
+                }
+                uses.clear();
                 simple_command(&std::mem::take(&mut words), place, noted);
                 match part {
                     // What a subshell changes ends with it.

@@ -199,6 +199,22 @@ pub(super) fn runs_elsewhere(program: &str) -> bool {
     matches!(program, "ssh" | "su" | "watch" | "parallel" | "fish")
 }
 
+/// Programs whose words name no files.
+const NO_FILES: [&str; 16] = [
+    "echo", "printf", "sleep", "true", "false", ":", "exit", "return", "wait", "kill", "set", "shift", "seq", "date",
+    "case", "ulimit",
+];
+
+/// True if the words of a simple command name no files.
+pub(super) fn names_no_files(words: &[String]) -> bool {
+    let Some(program) = words.first() else { return true };
+    let tests_file = |word: &String| {
+        matches!(word.as_str(), "-nt" | "-ot" | "-ef")
+            || word.len() == 2 && word.starts_with('-') && !matches!(word.as_str(), "-n" | "-z" | "-a" | "-o")
+    };
+    NO_FILES.contains(&program.as_str()) || matches!(program.as_str(), "[" | "test") && !words.iter().any(tests_file)
+}
+
 /// Programs that change no file, unless an option says so that [`written`] knows.
 const READERS: [&str; 26] = [
     "cat",

@@ -21,13 +21,19 @@ pub(super) enum Part {
     Reads(String),
     /// The text of a command substitution `$(…)`, or of a process substitution such as `>(…)`.
     Nested(String),
-    /// The shell replaces a part of the word after this by what is not known here: the value of a variable, names of files, the output of a
-    /// command.
+    /// The shell replaces a part of the word after this by what is not known here: names of files, the output of a command.
     Expands,
+    /// The word after this, or the redirection if the second value is true, has the value of this variable in it; `None` if the
+    /// shell calculates the value.
+    Uses(Option<String>, bool),
 }
 
 /// Words after which a command begins.
 const RESERVED: [&str; 12] = ["{", "}", "if", "then", "else", "elif", "fi", "do", "done", "while", "until", "!"];
+
+/// Variables to which the shell gives other values while it runs.
+const CALCULATED: [&str; 8] =
+    ["RANDOM", "SRANDOM", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME", "BASHPID", "LINENO", "OLDPWD"];
 
 /// Splits a command.
 pub(super) fn parts(command: &str) -> Vec<Part> {
@@ -178,6 +184,7 @@ impl Reader {
         for part in read {
             match part {
                 Part::Word(text) => word = Some(text),
+                Part::Uses(name, _) => self.parts.push(Part::Uses(name, true)),
                 other => self.parts.push(other),
             }
         }
@@ -188,6 +195,7 @@ impl Reader {
     fn word(&mut self) {
         let (mut word, mut nested, mut is_quoted) = (String::new(), Vec::new(), false);
         let (begin, mut expands, mut braces) = (self.at, self.peek(0) == Some('~'), None);
+        let mut uses = Vec::new();
         while let Some(next) = self.peek(0) {
             match next {
                 ' ' | '\t' | '\r' | '\n' | ';' | '|' | '&' | '(' | ')' | '<' | '>' => break,
@@ -209,13 +217,14 @@ impl Reader {
                     is_quoted = true;
                     self.at += 1;
                     while let Some(next) = self.peek(0).filter(|next| *next != '"') {
-                        expands |= self.begins_unknown();
+                        expands |= self.begins_unknown(&mut uses);
                         self.in_quotes(next, &mut word, &mut nested);
                     }
                     self.at += 1;
                 }
                 _ => {
-                    expands |= self.begins_unknown() || matches!(next, '*' | '?' | '[') && !word.ends_with('$');
+                    expands |=
+                        self.begins_unknown(&mut uses) || matches!(next, '*' | '?' | '[') && !word.ends_with('$');
                     if next == '{' && !word.ends_with('$') {
                         braces = Some(word.len());
                     } else if next == '}'
@@ -247,6 +256,7 @@ impl Reader {
             if expands && word != "[" {
                 self.parts.push(Part::Expands);
             }
+            self.parts.extend(uses.into_iter().map(|name| Part::Uses(name, false)));
             self.parts.push(Part::Word(word));
         } else {
             // A sign that begins no word here.
@@ -256,12 +266,17 @@ impl Reader {
         self.parts.extend(nested.into_iter().map(Part::Nested));
     }
 
-    /// True if a variable, a substitution or a calculation begins here whose value is not known before the command begins.
-    fn begins_unknown(&self) -> bool {
+    /// True if a substitution begins here whose value is not known before the command begins. Adds a variable that begins here to `uses`, or
+    /// `None` if the shell calculates a value.
+    fn begins_unknown(&self, uses: &mut Vec<Option<String>>) -> bool {
         if self.peek(0) == Some('`') {
             return true;
         }
         if self.peek(0) != Some('$') {
+            return false;
+        }
+        if self.begins_with("$((") {
+            uses.push(None);
             return false;
         }
         if self.peek(1) == Some('(') {
@@ -274,13 +289,13 @@ impl Reader {
         let from = self.at + 1 + usize::from(is_braced);
         let is_name = |sign: &&char| sign.is_ascii_alphanumeric() || **sign == '_';
         let name: String = self.text.iter().skip(from).take_while(is_name).collect();
-        let after = self.text.get(from + name.len());
-        let is_whole = !is_braced || after == Some(&'}');
-        let is_known = name.starts_with("HINDMOST_") || name == "TMPDIR";
-        // `$?`, and a dollar that begins nothing.
-        let is_variable =
-            is_braced || !name.is_empty() || self.text.get(from).is_some_and(|sign| "@*#$!-".contains(*sign));
-        is_variable && !(is_known && is_whole)
+        let is_whole = !is_braced || self.text.get(from + name.len()) == Some(&'}');
+        if name.is_empty() || name.starts_with(|sign: char| sign.is_ascii_digit()) || !is_whole {
+            // `$?`, and a dollar that begins nothing, name no file.
+            return is_braced || !name.is_empty() || self.text.get(from).is_some_and(|sign| "@*#$!-".contains(*sign));
+        }
+        uses.push((!CALCULATED.contains(&name.as_str())).then_some(name));
+        false
     }
 
     /// Reads a sign that may stand in double quotes, or the substitution that it begins.

@@ -10,6 +10,7 @@ mod disturbances;
 mod energy;
 mod exact;
 mod experiments;
+mod instances;
 mod kinds;
 mod knowledge;
 mod live_like;

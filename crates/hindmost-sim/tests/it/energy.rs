@@ -1,4 +1,4 @@
-//! Energy of runs: hand-worked cases, and sums that are computed again from the journal of random runs.
+//! Energy of random runs: sums that are computed again from the journal.
 
 use std::collections::BTreeMap;
 
@@ -13,128 +13,20 @@ use proptest::prelude::*;
 
 use crate::properties::{any_cluster_of_dags, any_knowledge, any_policy};
 
-/// 30 W static, 10 W per busy core.
-fn model(cores: f64) -> PowerModel {
-    PowerModel {
-        static_watts: StaticWatts { cpu: 20.0, memory: 6.0, network: 4.0 },
-        cpu: CpuPower::PerCore(10.0),
-        cores,
-        joules_per_access: 0.5,
-        joules_per_byte: 2.0,
-    }
-}
-
 fn energy(run: &Run) -> &RunEnergy {
     run.result.energy.as_ref().expect("all nodes have power models")
 }
 
-/// Returns the energies of a job's attempts.
-fn of_attempts(run: &Run, job: &str) -> Vec<f64> {
-    run.tries(job).iter().map(|attempt| attempt.energy.unwrap()).collect()
-}
-
-#[test]
-fn overlapping_tasks_use_their_cores_power() {
-    let world = World::nodes([[("cpus", 2.0)]]).power(model(2.0));
-    let world = world.job("a").tasks([[4.0]]).job("b").at(1.0).tasks([[4.0]]).accesses(3.0);
-    let run = world.run("none");
-    // Task a: 10 W for 4 s. Task b: 10 W and 3 accesses/s × 0.5 J for 4 s. The node is idle at 30 W for 5 s.
-    assert_eq!((of_attempts(&run, "a"), of_attempts(&run, "b")), (vec![40.0], vec![46.0]));
-    assert_eq!((run.job("a").energy, run.job("b").energy), (Some(40.0), Some(46.0)));
-    let RunEnergy { parts, jobs, nodes } = energy(&run);
-    assert_eq!((parts.normal_successful, parts.idle, parts.remainder), (86.0, 150.0, 0.0));
-    assert_eq!((parts.total(), &jobs[..], &nodes[..]), (236.0, &[40.0, 46.0][..], &[236.0][..]));
-}
-
-#[test]
-fn tasks_beyond_the_cores_draw_no_more_power() {
-    let world = World::nodes([[("cpus", 2.0)]]).power(model(1.0));
-    let run = world.job("a").tasks([[4.0]]).job("b").at(1.0).tasks([[2.0]]).run("none");
-    // While b runs, from 1 to 3 s, neither task adds to the power. The core is busy for 4 s: 20 J are left over.
-    assert_eq!((of_attempts(&run, "a"), of_attempts(&run, "b")), (vec![20.0], vec![0.0]));
-    let RunEnergy { parts, nodes, .. } = energy(&run);
-    assert_eq!((parts.normal_successful, parts.remainder, parts.total(), nodes[0]), (20.0, 20.0, 160.0, 160.0));
-}
-
-#[test]
-fn a_curve_makes_the_second_task_cheaper() {
-    let cpu = CpuPower::Curve(vec![(0.0, 50.0), (0.5, 90.0), (1.0, 100.0)]);
-    let curve = PowerModel { static_watts: StaticWatts::default(), cpu, ..model(2.0) };
-    let run = World::nodes([[("cpus", 2.0)]]).power(curve).job("a").tasks([[3.0], [2.0]]).run("none");
-    // Both run for 2 s, and each adds 10 W; then task 0 adds 40 W for 1 s. The node: 50 W for 3 s, 50 W more for 2 s,
-    // 40 W more for 1 s.
-    assert_eq!(of_attempts(&run, "a"), [60.0, 20.0]);
-    let parts = energy(&run).parts;
-    assert_eq!((parts.idle, parts.attempts(), parts.remainder, parts.total()), (150.0, 80.0, 60.0, 290.0));
-}
-
-/// Two machines and two tasks of 5 s whose input of 100 bytes is on machine 0; reading takes 10 s.
-fn reading() -> World {
-    let world = World::machines(2).power(model(1.0)).network(10.0, 10.0);
-    world.job("a").tasks([[5.0], [5.0]]).input(100).replicas([[0], [0]])
-}
-
-#[test]
-fn a_remote_read_adds_energy_for_each_byte() {
-    let run = reading().run("none");
-    // Task 0 is local: 10 W for 5 s. Task 1 reads for 10 s: 10 W for 15 s, and 100 bytes × 2 J.
-    assert_eq!(of_attempts(&run, "a"), [50.0, 350.0]);
-    // Reading does not make it a straggler.
-    let RunEnergy { parts, nodes, .. } = energy(&run);
-    assert_eq!((parts.normal_successful, &nodes[..]), (400.0, &[500.0, 800.0][..]));
-}
-
-#[test]
-fn a_read_that_is_cut_short_counts_in_part() {
-    let run = reading().stop_at(4.0).run("none");
-    // After 4 of 10 s, 40 bytes have been read. Neither task is done.
-    assert_eq!(of_attempts(&run, "a"), [40.0, 40.0 + 80.0]);
-    let RunEnergy { parts, jobs, .. } = energy(&run);
-    assert_eq!((parts.lost, parts.idle, jobs[0].is_nan()), (160.0, 240.0, true));
-}
-
-#[test]
-fn a_slow_original_is_a_straggler() {
-    // 1.5 × the mean of 4 s at speed 2 is 3 s.
-    let of = |seconds: f64| {
-        let world = World::machines(1).speeds([2.0]).power(model(1.0)).job("a").tasks([[seconds]]).mean(4.0);
-        let parts = energy(&world.run("none")).parts;
-        (parts.normal_successful, parts.stragglers_successful)
-    };
-    assert_eq!((of(6.0), of(6.25)), ((30.0, 0.0), (0.0, 31.25)));
-}
-
-#[test]
-fn backups_make_stragglers_and_clones_do_not() {
-    // Task 1 would take 20 s; its backup starts when task 0 is done, at 2 s, and wins at 4 s.
-    let world = World::machines(2).power(model(1.0)).job("a").tasks([[2.0, 2.0], [20.0, 2.0]]).mean(2.0);
-    let run = world.run("mantri");
-    assert_eq!(run.backups("a"), [(1, 2.0)]);
-    let parts = energy(&run).parts;
-    assert_eq!((parts.normal_successful, parts.stragglers_killed, parts.copies_successful), (20.0, 40.0, 20.0));
-    // The same, but the backup loses.
-    let run = World::machines(2).power(model(1.0)).job("a").tasks([[2.0, 2.0], [8.0, 9.0]]).mean(2.0).run("mantri");
-    let parts = energy(&run).parts;
-    assert_eq!((parts.stragglers_successful, parts.copies_killed), (80.0, 60.0));
-    // The clone starts with the original and wins after 3 s.
-    let world = World::machines(9).power(model(1.0)).job("a").tasks([[5.0, 3.0]]);
-    let run = world.run("fifo+dolly(p=0.2,budget=1,utilization=1)");
-    assert_eq!(run.backups("a"), [(0, 0.0)]);
-    let parts = energy(&run).parts;
-    assert_eq!((parts.normal_killed, parts.copies_successful, parts.stragglers_killed), (30.0, 30.0, 0.0));
-}
-
-#[test]
-fn attempts_on_lost_nodes_are_apart() {
-    let run = World::machines(1).power(model(1.0)).outage(0, 2.0, 5.0).job("a").tasks([[4.0, 4.0]]).run("none");
-    // 2 s of the first attempt are lost. The node is away for 3 s, and the second attempt runs from 5 to 9 s.
-    let parts = energy(&run).parts;
-    assert_eq!((parts.lost, parts.normal_successful, parts.idle, parts.total()), (20.0, 40.0, 180.0, 240.0));
-}
-
 #[test]
 fn a_node_without_a_model_leaves_the_energy_unknown() {
-    let mut world = World::machines(2).power(model(1.0)).job("a").tasks([[4.0]]);
+    let model = PowerModel {
+        static_watts: StaticWatts { cpu: 30.0, ..StaticWatts::default() },
+        cpu: CpuPower::PerCore(10.0),
+        cores: 1.0,
+        joules_per_access: 0.0,
+        joules_per_byte: 0.0,
+    };
+    let mut world = World::machines(2).power(model).job("a").tasks([[4.0]]);
     world.setup.nodes[1].power = None;
     let run = world.run("none");
     assert_eq!((run.result.energy.as_ref(), run.job("a").energy, run.tries("a")[0].energy), (None, None, None));

@@ -26,7 +26,6 @@ mod queues;
 mod reference;
 mod refusals;
 mod scenarios;
-mod slots;
 mod speed;
 #[cfg(target_arch = "x86_64")]
 mod unchanged;

@@ -1,7 +1,8 @@
 //! What a run of an instance must show, and how it is compared with the run.
 
 use hindmost_core::metrics::JobResult;
-use hindmost_core::record::{Change, Decision, Event};
+use hindmost_core::record::{Change, Decision, Event, Record};
+use hindmost_sim::energy::RunEnergy;
 use hindmost_sim::output::Outcome;
 use hindmost_sim::testing::{Run, Try};
 use toml::{Table, Value};
@@ -10,9 +11,10 @@ use super::lists::expanded;
 use super::world::number;
 
 /// Keys of a run that state what it must show about jobs, by their names.
-const OF_JOBS: [&str; 7] = ["starts", "ends", "backups", "attempts", "finish", "flowtime", "measures"];
+const OF_JOBS: [&str; 9] =
+    ["starts", "ends", "ran_on", "energies", "backups", "attempts", "finish", "flowtime", "measures"];
 /// Keys of a run that state what it must show as a whole.
-const OF_RUN: [&str; 4] = ["started", "abandoned", "rounds", "result"];
+const OF_RUN: [&str; 9] = ["started", "left", "abandoned", "rounds", "lost", "returned", "notices", "energy", "result"];
 
 /// Returns whether a key of a run states what it must show. Other keys are changes of the instance's world.
 pub fn is_expectation(key: &str) -> bool {
@@ -66,6 +68,8 @@ fn of_job(run: &Run, key: &str, job: &str) -> Value {
     match key {
         "starts" => list(|one| one.id.copy == 0, |one| one.start.into()),
         "ends" => list(|_| true, |one| one.end.into()),
+        "ran_on" => list(|_| true, |one| one.node.into()),
+        "energies" => list(|_| true, |one| one.energy.unwrap_or(f64::NAN).into()),
         "backups" => list(
             |one| one.id.copy > 0,
             |one| Value::Array(vec![one.id.task.index.into(), one.start.into(), one.node.into()]),
@@ -112,8 +116,30 @@ fn of_run(run: &Run, key: &str) -> Value {
     match key {
         "abandoned" => times_of(|change| matches!(change, Change::Decision(Decision::Abandon { .. }))),
         "rounds" => times_of(|change| *change == Change::Event(Event::Round)),
+        "lost" => times_of(|change| matches!(change, Change::Event(Event::NodeLost { .. }))),
+        "returned" => times_of(|change| matches!(change, Change::Event(Event::NodeReturned { .. }))),
+        "left" => run.jobs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(" ").into(),
+        "notices" => Value::Array(run.records.iter().filter_map(notice).collect()),
+        "energy" => run.result.energy.as_ref().map_or("unknown".into(), |energy| of_energy(energy).into()),
         _ => of_result(run).into(),
     }
+}
+
+/// Returns a notice to the policy that watches an attempt: its time, the expected finish, and whether a condition has come true.
+fn notice(record: &Record) -> Option<Value> {
+    let Change::Event(Event::WatchMet { expected_finish, conditions, .. }) = &record.change else { return None };
+    let finish = expected_finish.map_or("unknown".into(), |finish| Value::from(finish.seconds()));
+    Some(Value::Array(vec![record.at.seconds().into(), finish, conditions.is_none().into()]))
+}
+
+fn of_energy(energy: &RunEnergy) -> Table {
+    let parts = &energy.parts;
+    let mut table = Table::try_from(parts).expect("parts are numbers");
+    table.insert("total".to_owned(), parts.total().into());
+    table.insert("attempts".to_owned(), parts.attempts().into());
+    table.insert("jobs".to_owned(), energy.jobs.clone().into());
+    table.insert("nodes".to_owned(), energy.nodes.clone().into());
+    table
 }
 
 fn of_result(run: &Run) -> Table {
@@ -142,6 +168,7 @@ fn of_result(run: &Run) -> Table {
         ("undecided_deadlines", result.undecided_deadlines as f64),
         ("stragglers", result.stragglers as f64),
         ("node_failures", result.node_failures as f64),
+        ("speeds_learned", result.speeds_learned as f64),
         ("rate_changes", result.rate_changes as f64),
     ] {
         table.insert(key.to_owned(), value.into());
@@ -166,7 +193,11 @@ fn matches(expected: &Value, actual: &Value) -> bool {
         }
         (Value::String(limit), Value::Float(_) | Value::Integer(_)) => is_within(limit, number(actual)),
         (Value::String(expected), actual) => actual.as_str() == Some(expected),
-        (_, Value::Float(_) | Value::Integer(_)) => (number(expected) - number(actual)).abs() < 0.5e-9,
+        (Value::Boolean(expected), actual) => actual.as_bool() == Some(*expected),
+        (_, Value::Float(_) | Value::Integer(_)) => {
+            let (expected, actual) = (number(expected), number(actual));
+            (expected - actual).abs() < 0.5e-9 || expected.is_nan() && actual.is_nan()
+        }
         _ => false,
     }
 }

@@ -3,17 +3,21 @@
 
 mod expected;
 mod lists;
+pub mod passes;
 mod world;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use hindmost_core::record::Condition;
 use hindmost_policies::catalogue::{ORDERS, SYSTEMS};
-use hindmost_sim::testing::World;
+use hindmost_sim::driver::SimulationError;
+use hindmost_sim::testing::{Run, World};
 use toml::{Table, Value};
 
 use crate::audit::audit;
 use expected::{differences, is_expectation};
+use passes::{cloning, watching};
 use world::{WorldKeys, with_changes};
 
 fn folder() -> PathBuf {
@@ -40,7 +44,7 @@ fn check_text(file: &str, text: &str) {
         assert!(!runs.is_empty(), "{name} has no run");
         for run in runs {
             // The test shows this if the run panics.
-            println!("{name}: {}", run.get("policy").expect("a run has a policy"));
+            println!("{name}: {run}");
             wrong.extend(check_run(&instance, run).into_iter().map(|difference| format!("{name}: {difference}")));
         }
     }
@@ -50,11 +54,7 @@ fn check_text(file: &str, text: &str) {
 
 /// Runs an instance under the policies of a run, and returns what differs from the run's statements.
 fn check_run(instance: &Table, mut run: Table) -> Vec<String> {
-    let policies = match run.remove("policy") {
-        Some(Value::Array(policies)) => policies,
-        Some(policy) => vec![policy],
-        None => Vec::new(),
-    };
+    let policies = Chosen::of(&mut run);
     let error = run.remove("error");
     let (expected, changes): (Table, Table) = run.into_iter().partition(|(key, _)| is_expectation(key));
     assert!(error.is_some() != !expected.is_empty(), "a run states an error or what must happen");
@@ -62,22 +62,58 @@ fn check_run(instance: &Table, mut run: Table) -> Vec<String> {
     let world = world.world();
     let mut wrong = Vec::new();
     for policy in policies {
-        let policy = policy.as_str().expect("a policy is a text");
         let found = match &error {
-            Some(error) => {
-                let expected = error.as_str().expect("an error is a text");
-                wrong_error(&world, policy, expected).into_iter().collect()
-            }
-            None => wrong_run(&world, policy, &expected),
+            Some(error) => wrong_error(&world, &policy, error.as_str().expect("an error is a text")),
+            None => wrong_run(&world, &policy, &expected),
         };
-        wrong.extend(found.into_iter().map(|difference| format!("{policy}: {difference}")));
+        wrong.extend(found.into_iter().map(|difference| format!("{policy:?}: {difference}")));
     }
     wrong
 }
 
+/// The policy of a run.
+#[derive(Debug)]
+enum Chosen {
+    /// A policy of the catalogue.
+    Policy(String),
+    /// `copies`: so many copies of each task of a phase.
+    Copies(Vec<u32>),
+    /// `watch`: one copy of each task, which is watched for a condition.
+    Watch(Condition),
+}
+
+impl Chosen {
+    /// Takes the policies of a run.
+    fn of(run: &mut Table) -> Vec<Chosen> {
+        let named = |policy: &Value| Chosen::Policy(policy.as_str().expect("a policy is a text").to_owned());
+        match (run.remove("policy"), run.remove("copies"), run.remove("watch")) {
+            (Some(Value::Array(policies)), None, None) => policies.iter().map(named).collect(),
+            (Some(policy), None, None) => vec![named(&policy)],
+            (None, Some(copies), None) => vec![Chosen::Copies(copies.try_into().expect("`copies` are numbers"))],
+            (None, None, Some(watch)) => vec![Chosen::Watch(watch.try_into().expect("`watch` is a condition"))],
+            _ => panic!("a run has either `policy`, `copies` or `watch`"),
+        }
+    }
+
+    fn run(&self, world: &World) -> Result<Run, SimulationError> {
+        let keep = world.keep;
+        match self {
+            Chosen::Policy(name) => world.try_run(name),
+            Chosen::Copies(copies) => {
+                let copies = copies.clone();
+                world.try_run_own(move || cloning(&copies, keep))
+            }
+            Chosen::Watch(condition) => {
+                let condition = *condition;
+                world.try_run_own(move || watching(condition))
+            }
+        }
+    }
+}
+
 /// Runs a policy. Besides what the instance states, the run must pass the audit, and a replay must make the same decisions.
-fn wrong_run(world: &World, policy: &str, expected: &Table) -> Vec<String> {
-    let run = world.run(policy);
+fn wrong_run(world: &World, policy: &Chosen, expected: &Table) -> Vec<String> {
+    let run = policy.run(world).unwrap_or_else(|error| panic!("{error}"));
     if world.setup.drain {
         audit(world, &run);
     }
@@ -86,10 +122,10 @@ fn wrong_run(world: &World, policy: &str, expected: &Table) -> Vec<String> {
 }
 
 /// Compares the message of a run that must fail; "..." at the end of the expected one leaves the rest open.
-fn wrong_error(world: &World, policy: &str, expected: &str) -> Option<String> {
-    let error = world.run_error(policy);
+fn wrong_error(world: &World, policy: &Chosen, expected: &str) -> Vec<String> {
+    let error = policy.run(world).err().map_or("none".to_owned(), |error| error.to_string());
     let agrees = expected.strip_suffix("...").map_or(error == expected, |start| error.starts_with(start));
-    (!agrees).then(|| format!("the error is {error:?}, not {expected:?}"))
+    if agrees { Vec::new() } else { vec![format!("the error is {error:?}, not {expected:?}")] }
 }
 
 /// Declares a test for each file.
@@ -111,7 +147,10 @@ files! {
     dolly
     dollymp
     drf
+    durations
+    energy
     ese
+    failures
     fair
     fewest_remaining
     fifo
@@ -119,18 +158,25 @@ files! {
     hadoop
     hete_aware
     hopper
+    knowledge
     late
+    locality
     mantri
     mantri_osdi
     none
+    outages
     pace
+    placement
+    rates
     riski
     sca
     sda
     shed
+    slots
     smallest_workload
     spark
     srpt
+    stragglers
     svf
     tetris
     window

@@ -1,11 +1,16 @@
 //! The cluster and the jobs of an instance, as its file writes them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hindmost_core::cluster::Placement;
+use hindmost_core::ids::NodeId;
 use hindmost_core::policy::losing_copies::Keep;
+use hindmost_core::power::PowerModel;
 use hindmost_core::profiles::{Conditions, Profile};
+use hindmost_core::time::Time;
 use hindmost_core::workload::DemandByName;
+use hindmost_sim::driver::AsRecorded;
 use hindmost_sim::parameter::Parameter;
 use hindmost_sim::testing::World;
 use serde::Deserialize;
@@ -27,10 +32,13 @@ pub struct WorldKeys {
     keep_nearest: bool,
     #[serde(default)]
     outages: Vec<OutageKeys>,
+    #[serde(default)]
+    leaving: Vec<LeavingKeys>,
     contention: Option<ContentionKeys>,
     neighbour: Option<NeighbourKeys>,
     failures: Option<FailureKeys>,
     stragglers: Option<StragglerKeys>,
+    power: Option<PowerModel>,
     #[serde(default)]
     queues: Vec<QueueKeys>,
     profiles: Option<ProfileKeys>,
@@ -61,6 +69,14 @@ struct OutageKeys {
     node: u32,
     from: f64,
     until: f64,
+}
+
+/// A node that takes no more attempts from a time on.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LeavingKeys {
+    node: u32,
+    at: f64,
 }
 
 #[derive(Deserialize)]
@@ -142,7 +158,8 @@ struct PhaseKeys {
     tail: Option<String>,
     demand: Option<DemandByName>,
     input: Option<Value>,
-    replicas: Option<Vec<Vec<u32>>>,
+    replicas: Option<Vec<Value>>,
+    accesses: Option<f64>,
     #[serde(default)]
     restarts: bool,
 }
@@ -175,6 +192,11 @@ impl WorldKeys {
         });
         let world = if self.keep_nearest { world.keeping(Keep::BestLocality) } else { world };
         let world = self.outages.iter().fold(world, |world, one| world.outage(one.node, one.from, one.until));
+        let mut world = world;
+        if !self.leaving.is_empty() {
+            let leaving = self.leaving.iter().map(|one| (NodeId(one.node), Time::from_seconds(one.at))).collect();
+            world.setup.as_recorded = Some(Arc::new(AsRecorded { leaving, ..AsRecorded::default() }));
+        }
         let world = set(world, self.contention, |world, one| world.contention(one.degree, one.exponent));
         let world =
             set(world, self.neighbour, |world, one| world.neighbour_on(one.node, one.quiet, one.busy, one.slowdown));
@@ -182,6 +204,7 @@ impl WorldKeys {
             world.failures_on(one.node, Parameter::Number(one.between), Parameter::Number(one.repair))
         });
         let world = set(world, self.stragglers, |world, one| world.stragglers(one.ratio, one.slowdown, one.copies));
+        let world = set(world, self.power, World::power);
         let queues = self.queues.iter().map(|queue| (queue.name.as_str(), queue.guaranteed, queue.maximum));
         let world = world.queues(queues);
         let world = set(world, self.profiles, |world, profiles| world.profiles(profiles.profiles()));
@@ -249,7 +272,12 @@ impl PhaseKeys {
         let world = set(world, self.demand.clone(), World::demand_of);
         let world = if self.restarts { world.restarts() } else { world };
         let world = set(world, self.input.as_ref(), |world, input| self.reading(world, input));
-        set(world, self.replicas.clone(), World::replicas)
+        let world = set(world, self.accesses, World::accesses);
+        set(world, self.replicas.as_deref(), |world, tasks| {
+            world.replicas(
+                expanded(tasks).into_iter().map(|nodes| nodes.try_into::<Vec<u32>>().expect("nodes of a task")),
+            )
+        })
     }
 
     /// Sets the bytes that the tasks read: one number for all of them, or a list.

@@ -181,8 +181,8 @@ proptest! {
         sd in proptest::option::of(proptest::sample::select(vec![0.0, 1e-300, 1e-9, 1.0, 1e9, 1e300])),
         cpus in proptest::sample::select(vec![0.0, 1e-9, 0.5, 1.0, 2.0, 3.0, 1e14, 1e300]),
         tasks in proptest::collection::vec(proptest::sample::select(vec![0.0, 1e-12, 0.5, 1.0, 7.0, 1e6, 1e18]), 1..4),
-        policy in crate::properties::any_policy(),
-        knowledge in crate::properties::any_knowledge(),
+        policy in crate::every_policy::any_policy(),
+        knowledge in crate::every_policy::any_knowledge(),
     ) {
         let number = |number: Option<f64>| number.map_or("null".to_owned(), |number| format!("{number:e}"));
         let tasks: Vec<String> = tasks.iter().map(|one| format!("{:?}", vec![*one; 64])).collect();
@@ -193,8 +193,8 @@ proptest! {
         let Ok(jobs) = read_exact_from(line.as_bytes(), "w") else { return Ok(()) };
         let mut world = World::nodes([[("cpus", 2.0)], [("cpus", 2.0)], [("cpus", 1.0)]]).knowledge(&knowledge);
         world.jobs = jobs;
-        if let Err(error) = world.try_run(&policy) {
-            prop_assert!(!error.to_string().contains("internal"), "{policy}, {knowledge}: {error}\n{line}");
+        if let Err(error) = world.try_run(&policy.name) {
+            prop_assert!(!error.to_string().contains("internal"), "{}, {knowledge}: {error}\n{line}", policy.name);
         }
     }
 }

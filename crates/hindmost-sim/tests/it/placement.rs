@@ -9,12 +9,8 @@ use hindmost_policies::catalogue::session_of;
 use hindmost_sim::experiment::Experiment;
 use hindmost_sim::scenario::Scenario;
 use hindmost_sim::testing::{Run, World};
-use proptest::prelude::*;
 
 use crate::experiments::{experiment, mean_and_error, run_on};
-use crate::properties::{any_cluster_of_dags, any_policy};
-
-const PLACEMENTS: [Placement; 4] = [Placement::First, Placement::Random, Placement::Spread, Placement::Fastest];
 
 /// Returns a scenario with nodes of three speeds. The classes are in this order.
 fn unequal(classes: [usize; 3], placement: &str, policies: &str) -> String {
@@ -149,36 +145,4 @@ fn a_replay_needs_the_seed_of_random_placement() {
         records.iter().all(|record| verifier.check(record.clone()).is_ok()) && verifier.finish().is_ok()
     };
     assert!(same(3) && !same(4));
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: hindmost_testing::cases(200, 2000), ..ProptestConfig::default() })]
-
-    #[test]
-    fn on_distinct_speeds_fastest_ignores_the_order_of_nodes(
-        world in any_cluster_of_dags(),
-        policy in any_policy(),
-        turned in 1..8usize,
-    ) {
-        // `choice=first` takes the first slot by node id.
-        prop_assume!(!policy.contains("choice=first"));
-        // Speeds are drawn from a continuous distribution, so they are distinct.
-        let world = world.placement(Placement::Fastest);
-        let mut other = world.clone();
-        let nodes = other.setup.nodes.len();
-        other.setup.nodes.rotate_left(turned % nodes);
-        other.setup.nodes.swap(0, nodes / 2);
-        let [one, other] = [world, other].map(|world| {
-            world.run(&policy).result.flowtime
-        });
-        prop_assert_eq!(one, other);
-    }
-
-    #[test]
-    fn every_placement_replays(world in any_cluster_of_dags(), policy in any_policy()) {
-        for placement in PLACEMENTS {
-            let run = world.clone().placement(placement).run(&policy);
-            prop_assert!(run.verify().is_ok(), "{placement}: {:?}", run.verify());
-        }
-    }
 }

@@ -6,7 +6,7 @@ use hindmost_policies::orders::dollymp::{DollympOrderParameters, KnapsackOrder};
 use proptest::prelude::*;
 
 use super::plain_packing::{run_plain, shares_product};
-use crate::properties::any_cluster_of_dags;
+use crate::every_policy::worlds::any_cluster_of_dags;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(200, 2000)))]

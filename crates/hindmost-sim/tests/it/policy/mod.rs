@@ -3,7 +3,6 @@
 
 mod capacity;
 mod chronos;
-mod dolly;
 mod dollymp;
 mod hadoop;
 mod mantri_osdi;

@@ -5,7 +5,7 @@ use hindmost_policies::orders::tetris::{ByRemaining, Remaining, Sign};
 use proptest::prelude::*;
 
 use super::plain_packing::{PlainPairs, Score, shares_product};
-use crate::properties::any_cluster_of_dags;
+use crate::every_policy::worlds::any_cluster_of_dags;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(hindmost_testing::cases(200, 2000)))]

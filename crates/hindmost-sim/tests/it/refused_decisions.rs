@@ -1,63 +1,19 @@
-//! Runs every order and system of the catalogue while nodes are lost and return.
+//! Decisions that the session refuses.
 
 use hindmost_core::cluster::RecordError;
-use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
+use hindmost_core::ids::{AttemptId, NodeId, TaskId};
 use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Pass, Policy, Round};
 use hindmost_core::record::{Change, Decision};
 use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
-use hindmost_policies::catalogue::{ORDERS, SYSTEMS};
 use hindmost_policies::orders::fifo::Fifo;
 use hindmost_policies::placement::job_by_job::Originals;
 use hindmost_sim::driver::SimulationError;
 use hindmost_sim::testing::World;
-use hindmost_testing::cases;
 use proptest::prelude::*;
 
-use crate::live_like::{LiveLike, any_live_like, any_policy_of_the_catalogue, policy};
-
-fn runs_soundly(world: &LiveLike, name: &str) {
-    let ran = world.run(policy(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    assert!(ran.refused.is_empty(), "{name}: {:?}", ran.refused);
-    ran.is_sound();
-    let verified = ran.verify(policy(name));
-    assert!(verified.is_ok(), "{name}: {}", verified.unwrap_err());
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(200, 800), max_shrink_iters: 400, ..ProptestConfig::default() })]
-
-    #[test]
-    fn lost_nodes_break_no_invariant(world in any_live_like(false), name in any_policy_of_the_catalogue()) {
-        runs_soundly(&world, &name);
-    }
-
-    #[test]
-    fn finished_tasks_are_never_started(world in any_live_like(true), name in any_policy_of_the_catalogue()) {
-        runs_soundly(&world, &name);
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(2, 6), max_shrink_iters: 20, ..ProptestConfig::default() })]
-
-    /// Random draws may miss a combination of order and system, so this test runs all of them.
-    #[test]
-    fn every_order_and_system_finishes_despite_losses(world in any_live_like(false), finished in any_live_like(true)) {
-        for order in ORDERS {
-            for system in SYSTEMS {
-                let name = format!("{}+{}", order.name, system.name);
-                runs_soundly(&world, &name);
-                runs_soundly(&finished, &name);
-            }
-        }
-        for system in SYSTEMS {
-            runs_soundly(&world, system.name);
-            runs_soundly(&finished, system.name);
-        }
-    }
-}
+use crate::live_like::any_live_like;
 
 /// Makes decisions that the session must refuse: starts on lost nodes, starts of finished tasks and of tasks whose
 /// phase is not open, and reservations beyond a node's capacity.
@@ -124,25 +80,6 @@ proptest! {
             let bad = Change::Decision(refused.decision.clone());
             let reserves = matches!(refused.decision, Decision::Reserve { .. } | Decision::Replace { .. });
             prop_assert!(!reserves || ran.records.iter().all(|record| record.change != bad));
-        }
-    }
-}
-
-#[test]
-fn jobs_with_finished_tasks_run_in_simulations() {
-    let mut world = World::machines(2).job("a").phase("m").same(4, 2.0).phase("r").after(["m"]).same(2, 1.0);
-    world.jobs[0].spec.phases[0].finished = vec![0, 1, 2, 3];
-    world.jobs[0].spec.phases[1].finished = vec![1];
-    for order in ORDERS {
-        for system in SYSTEMS {
-            let run = world.run(&format!("{}+{}", order.name, system.name));
-            assert!(run.starts("a").iter().all(|start| *start == 0.0), "{}", run.policy());
-            let job = run.job("a");
-            assert_eq!((job.tasks, job.finish, job.slowdown), (6, 1.0, 1.0), "{}", run.policy());
-            assert!(run.verify().is_ok());
-            let task = |phase, index| TaskId { job: JobId(0), phase, index };
-            let started: Vec<TaskId> = run.attempts.iter().map(|found| found.id.task).collect();
-            assert!(started.iter().all(|started| *started == task(1, 0)), "{}: {started:?}", run.policy());
         }
     }
 }

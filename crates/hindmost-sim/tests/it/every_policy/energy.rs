@@ -1,36 +1,14 @@
-//! Energy of random runs: sums that are computed again from the journal.
+//! The energy of a run, computed again from its journal.
 
 use std::collections::BTreeMap;
 
 use hindmost_core::ids::{AttemptId, JobId, NodeId};
 use hindmost_core::power::{CpuPower, PowerModel, StaticWatts};
 use hindmost_core::record::{Change, Decision, Event};
-use hindmost_core::workload::{InputSpec, JobSpec};
+use hindmost_core::workload::JobSpec;
 use hindmost_sim::energy::RunEnergy;
 use hindmost_sim::output::Outcome;
 use hindmost_sim::testing::{Run, World};
-use proptest::prelude::*;
-
-use crate::properties::{any_cluster_of_dags, any_knowledge, any_policy};
-
-fn energy(run: &Run) -> &RunEnergy {
-    run.result.energy.as_ref().expect("all nodes have power models")
-}
-
-#[test]
-fn a_node_without_a_model_leaves_the_energy_unknown() {
-    let model = PowerModel {
-        static_watts: StaticWatts { cpu: 30.0, ..StaticWatts::default() },
-        cpu: CpuPower::PerCore(10.0),
-        cores: 1.0,
-        joules_per_access: 0.0,
-        joules_per_byte: 0.0,
-    };
-    let mut world = World::machines(2).power(model).job("a").tasks([[4.0]]);
-    world.setup.nodes[1].power = None;
-    let run = world.run("none");
-    assert_eq!((run.result.energy.as_ref(), run.job("a").energy, run.tries("a")[0].energy), (None, None, None));
-}
 
 /// What the journal says of an attempt.
 struct Seen {
@@ -198,112 +176,69 @@ fn close(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-6 * (1.0 + one.abs().max(other.abs()))
 }
 
-prop_compose! {
-    fn any_model()(
-        fixed in prop::array::uniform3(0.0..30.0f64),
-        curve in prop::option::of(prop::collection::vec(0.0..40.0f64, 2..6)),
-        per_core in 0.0..20.0f64,
-        cores in 1..8u32,
-        joules in (0.0..1e-3f64, 0.0..1e-3f64),
-    ) -> PowerModel {
-        let [cpu_watts, memory, network] = fixed;
-        let mut watts = 0.0;
-        let rising = |steps: Vec<f64>| {
-            let last = (steps.len() - 1) as f64;
-            let point = |(at, step): (usize, f64)| { watts += step; (at as f64 / last, watts) };
-            steps.into_iter().enumerate().map(point).collect()
-        };
-        PowerModel {
-            static_watts: StaticWatts { cpu: cpu_watts, memory, network },
-            cpu: curve.map(rising).map_or(CpuPower::PerCore(per_core), CpuPower::Curve),
-            cores: f64::from(cores) / 2.0,
-            joules_per_access: joules.0,
-            joules_per_byte: joules.1,
-        }
+/// Asserts that the energy of a run is the integral of the nodes' power and the sum of its parts. `network` has the bandwidths within a
+/// rack and between racks, `stops` the horizon of a run that stops there.
+pub fn check_energy(run: &Run, network: Option<(f64, f64)>, stops: Option<f64>) {
+    let policy = run.policy();
+    let RunEnergy { parts, jobs, nodes } = run.result.energy.as_ref().expect("all nodes have power models");
+    let journal = journal(run, network, stops);
+    for (node, joules) in nodes.iter().enumerate() {
+        let expected = integral(&journal, node);
+        assert!(close(*joules, expected), "{policy}, node {node}: {joules} and {expected}");
     }
+    let total: f64 = nodes.iter().sum();
+    assert!(close(parts.total(), total), "{policy}: {parts:?} and {total}");
+    // The energies of the attempts, one by one and summed up.
+    let mut expected: Vec<f64> = (0..journal.attempts.len()).map(|number| of_attempt(&journal, number)).collect();
+    let mut found: Vec<f64> = run.attempts.iter().map(|attempt| attempt.energy.unwrap()).collect();
+    let attempts: f64 = found.iter().sum();
+    assert!(close(parts.attempts(), attempts), "{policy}: {parts:?} and {attempts}");
+    found.retain(|joules| joules.abs() > 1e-7);
+    expected.retain(|joules| joules.abs() > 1e-7);
+    found.sort_by(f64::total_cmp);
+    expected.sort_by(f64::total_cmp);
+    assert_eq!(found.len(), expected.len());
+    for (one, other) in found.iter().zip(&expected) {
+        assert!(close(*one, *other), "{policy}: {one} and {other}");
+    }
+    let idle: f64 = (0..nodes.len())
+        .map(|node| {
+            let up = journal.up[node].iter().map(|(from, until)| (until.min(journal.end) - from).max(0.0));
+            watts(&journal.models[node], 0.0) * up.sum::<f64>()
+        })
+        .sum();
+    assert!(close(parts.idle, idle), "{policy}: {} and {idle}", parts.idle);
+    // Jobs have the energy of their attempts.
+    for (job, joules) in jobs.iter().enumerate().filter(|(_, joules)| joules.is_finite()) {
+        let own = run.attempts.iter().filter(|attempt| attempt.id.task.job.0 as usize == job);
+        let sum: f64 = own.map(|attempt| attempt.energy.unwrap()).sum();
+        assert!(close(*joules, sum), "{policy}, job {job}: {joules} and {sum}");
+    }
+    for (name, job) in &run.jobs {
+        let joules = jobs[name.parse::<usize>().unwrap()];
+        assert!(close(job.energy.unwrap(), joules), "{policy}, job {name}: {job:?} and {joules}");
+    }
+    // Winners and losers are in the parts of their own.
+    let of = |outcomes: &[Outcome]| -> f64 {
+        let own = run.attempts.iter().filter(|attempt| outcomes.contains(&attempt.outcome));
+        own.map(|attempt| attempt.energy.unwrap()).sum()
+    };
+    let won = parts.normal_successful + parts.stragglers_successful + parts.copies_successful;
+    assert!(close(won, of(&[Outcome::Won])));
+    assert!(close(parts.lost, of(&[Outcome::NodeLost, Outcome::Abandoned, Outcome::Unfinished])));
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: hindmost_testing::cases(100, 400), max_shrink_iters: 200, ..ProptestConfig::default() })]
-
-    #[test]
-    fn energy_is_the_integral_of_power_and_the_sum_of_its_parts(
-        mut world in any_cluster_of_dags(),
-        models in prop::collection::vec(any_model(), 3),
-        policy in any_policy(),
-        knowledge in any_knowledge(),
-        accesses in prop::collection::vec(0.0..1e4f64, 3),
-        inputs in prop::collection::vec(prop::option::of((0..5000u64, prop::collection::vec(0..9u32, 0..3))), 3),
-        network in prop::option::of((500.0..5000.0f64, 100.0..500.0f64)),
-        outages in prop::collection::vec((0..9u32, 0.0..8.0f64, 0.0..4.0f64), 0..4),
-        stops in prop::option::weighted(0.3, 1.0..12.0f64),
-    ) {
-        let nodes = world.setup.nodes.len() as u32;
-        for (at, node) in world.setup.nodes.iter_mut().enumerate() {
-            node.power = Some(models[at % models.len()].clone().into());
-        }
-        for (number, phase) in world.jobs.iter_mut().flat_map(|job| &mut job.spec.phases).enumerate() {
-            phase.memory_accesses = accesses[number % accesses.len()];
-            // Only phases without parents: their reading times do not depend on other copies.
-            if let Some((bytes, on)) = inputs[number % inputs.len()].as_ref().filter(|_| phase.after.is_empty()) {
-                let replicas = on.iter().map(|node| NodeId(node % nodes)).collect();
-                let tasks = phase.tasks as usize;
-                phase.input = Some(InputSpec { bytes: vec![*bytes; tasks], replicas: vec![replicas; tasks] });
-            }
-        }
-        for (node, from, length) in outages {
-            world = world.outage(node % nodes, from, from + length);
-        }
-        world = network.into_iter().fold(world, |world, (rack, remote)| world.network(rack, remote));
-        world = stops.into_iter().fold(world, World::stop_at).knowledge(&knowledge);
-        let run = world.try_run(&policy);
-        prop_assume!(run.is_ok());
-        let run = run.unwrap();
-        let RunEnergy { parts, jobs, nodes } = energy(&run);
-        let journal = journal(&run, network, stops);
-        for (node, joules) in nodes.iter().enumerate() {
-            let expected = integral(&journal, node);
-            prop_assert!(close(*joules, expected), "{policy}, node {node}: {joules} and {expected}");
-        }
-        let total: f64 = nodes.iter().sum();
-        prop_assert!(close(parts.total(), total), "{policy}: {parts:?} and {total}");
-        // The energies of the attempts, one by one and summed up.
-        let mut expected: Vec<f64> = (0..journal.attempts.len()).map(|number| of_attempt(&journal, number)).collect();
-        let mut found: Vec<f64> = run.attempts.iter().map(|attempt| attempt.energy.unwrap()).collect();
-        let attempts: f64 = found.iter().sum();
-        prop_assert!(close(parts.attempts(), attempts), "{policy}: {parts:?} and {attempts}");
-        found.retain(|joules| joules.abs() > 1e-7);
-        expected.retain(|joules| joules.abs() > 1e-7);
-        found.sort_by(f64::total_cmp);
-        expected.sort_by(f64::total_cmp);
-        prop_assert_eq!(found.len(), expected.len());
-        for (one, other) in found.iter().zip(&expected) {
-            prop_assert!(close(*one, *other), "{policy}: {one} and {other}");
-        }
-        let idle: f64 = (0..nodes.len())
-            .map(|node| {
-                let up = journal.up[node].iter().map(|(from, until)| (until.min(journal.end) - from).max(0.0));
-                watts(&journal.models[node], 0.0) * up.sum::<f64>()
-            })
-            .sum();
-        prop_assert!(close(parts.idle, idle), "{policy}: {} and {idle}", parts.idle);
-        // Jobs have the energy of their attempts.
-        for (job, joules) in jobs.iter().enumerate().filter(|(_, joules)| joules.is_finite()) {
-            let own = run.attempts.iter().filter(|attempt| attempt.id.task.job.0 as usize == job);
-            let sum: f64 = own.map(|attempt| attempt.energy.unwrap()).sum();
-            prop_assert!(close(*joules, sum), "{policy}, job {job}: {joules} and {sum}");
-        }
-        for (name, job) in &run.jobs {
-            let joules = jobs[name.parse::<usize>().unwrap()];
-            prop_assert!(close(job.energy.unwrap(), joules), "{policy}, job {name}: {job:?} and {joules}");
-        }
-        // Winners and losers are in the parts of their own.
-        let of = |outcomes: &[Outcome]| -> f64 {
-            let own = run.attempts.iter().filter(|attempt| outcomes.contains(&attempt.outcome));
-            own.map(|attempt| attempt.energy.unwrap()).sum()
-        };
-        let won = parts.normal_successful + parts.stragglers_successful + parts.copies_successful;
-        prop_assert!(close(won, of(&[Outcome::Won])));
-        prop_assert!(close(parts.lost, of(&[Outcome::NodeLost, Outcome::Unfinished])));
-    }
+#[test]
+fn a_node_without_a_model_leaves_the_energy_unknown() {
+    let model = PowerModel {
+        static_watts: StaticWatts { cpu: 30.0, ..StaticWatts::default() },
+        cpu: CpuPower::PerCore(10.0),
+        cores: 1.0,
+        joules_per_access: 0.0,
+        joules_per_byte: 0.0,
+    };
+    let mut world = World::machines(2).power(model).job("a").tasks([[4.0]]);
+    world.setup.nodes[1].power = None;
+    let run = world.run("none");
+    assert_eq!((run.result.energy.as_ref(), run.job("a").energy, run.tries("a")[0].energy), (None, None, None));
 }

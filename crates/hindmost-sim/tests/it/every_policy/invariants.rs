@@ -54,7 +54,7 @@ impl Case {
 /// Invariants that look at the run.
 pub const OF_THE_RUN: &[fn(&Case)] = &[
     the_run_passes_the_audit,
-    the_run_ends,
+    restarts_come_to_an_end,
     a_journal_replays_to_the_same_decisions,
     only_late_jobs_are_abandoned,
     clones_stay_within_their_limits,
@@ -81,9 +81,11 @@ fn the_run_passes_the_audit(case: &Case) {
     }
 }
 
-/// There are at most 8 jobs of 3 phases of 8 tasks, so a run with more records starts attempts endlessly.
-fn the_run_ends(case: &Case) {
-    assert!(case.run.records.len() < 30_000, "{} records", case.run.records.len());
+/// Only Mantri with `kill_restart` replaces attempts. There are at most 8 jobs of 3 phases of 8 tasks, so a run with more records
+/// restarts attempts endlessly.
+fn restarts_come_to_an_end(case: &Case) {
+    let records = case.run.records.len();
+    assert!(!case.policy.name.contains("kill_restart=true") || records < 30_000, "{records} records");
 }
 
 fn a_journal_replays_to_the_same_decisions(case: &Case) {

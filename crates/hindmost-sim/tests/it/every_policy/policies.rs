@@ -112,13 +112,13 @@ fn any_replacements() -> impl Strategy<Value = PolicyPlan> {
         .prop_map(|(order, delta)| PolicyPlan::named(format!("{order}+mantri(delta={delta},kill_restart=true)")))
 }
 
-/// Draws a policy; one in two draws is a policy whose limits, reservations or replacements are worth many cases.
+/// Draws a policy; about every other draw is a policy whose limits, reservations or replacements are worth many cases.
 pub fn any_policy() -> impl Strategy<Value = PolicyPlan> {
     prop_oneof![
         8 => any_system(),
         3 => any_clones(),
         3 => any_reservations(),
-        1 => any_cloned_jobs(),
+        2 => any_cloned_jobs(),
         1 => any_replacements(),
     ]
 }

@@ -15,6 +15,7 @@ mod knowledge;
 mod live_like;
 mod load;
 mod locality;
+mod mistakes;
 mod outages;
 mod placement;
 mod policy;

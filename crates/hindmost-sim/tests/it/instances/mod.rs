@@ -57,7 +57,7 @@ fn check_run(instance: &Table, mut run: Table) -> Vec<String> {
     let policies = Chosen::of(&mut run);
     let error = run.remove("error");
     let (expected, changes): (Table, Table) = run.into_iter().partition(|(key, _)| is_expectation(key));
-    assert!(error.is_some() != !expected.is_empty(), "a run states an error or what must happen");
+    assert!(error.is_some() == expected.is_empty(), "a run states an error or what must happen");
     let world: WorldKeys = with_changes(instance, changes).try_into().unwrap_or_else(|error| panic!("{error}"));
     let world = world.world();
     let mut wrong = Vec::new();

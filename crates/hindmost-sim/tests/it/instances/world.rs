@@ -184,7 +184,7 @@ impl WorldKeys {
             (None, Some(nodes)) => World::of_capacities(&expanded(nodes).into_iter().map(capacity).collect::<Vec<_>>()),
             _ => panic!("either `machines` or `nodes` must be given"),
         };
-        let world = set(world, self.speeds, |world, speeds| world.speeds(speeds));
+        let world = set(world, self.speeds, World::speeds);
         let world = set(world, self.racks, |world, racks| world.racks(racks.iter().map(String::as_str)));
         let world = set(world, self.placement, World::placement);
         let world = set(world, self.network, |world, network| {
@@ -271,7 +271,7 @@ impl PhaseKeys {
         let world = set(world, self.sd, World::sd);
         let world = set(world, self.demand.clone(), World::demand_of);
         let world = if self.restarts { world.restarts() } else { world };
-        let world = set(world, self.input.as_ref(), |world, input| self.reading(world, input));
+        let world = set(world, self.input.as_ref(), reading);
         let world = set(world, self.accesses, World::accesses);
         set(world, self.replicas.as_deref(), |world, tasks| {
             world.replicas(
@@ -279,21 +279,21 @@ impl PhaseKeys {
             )
         })
     }
-
-    /// Sets the bytes that the tasks read: one number for all of them, or a list.
-    fn reading(&self, world: World, input: &Value) -> World {
-        let Value::Array(each) = input else { return world.input(number(input) as u64) };
-        let mut world = world.input(0);
-        let phase = world.jobs.last_mut().and_then(|job| job.spec.phases.last_mut());
-        if let Some(input) = phase.and_then(|phase| phase.input.as_mut()) {
-            input.bytes = expanded(each).iter().map(|bytes| number(bytes) as u64).collect();
-        }
-        world
-    }
 }
 
 fn capacity(node: Value) -> DemandByName {
     node.try_into().unwrap_or_else(|error| panic!("a node: {error}"))
+}
+
+/// Sets the bytes that the tasks read: one number for all of them, or a list.
+fn reading(world: World, input: &Value) -> World {
+    let Value::Array(each) = input else { return world.input(number(input) as u64) };
+    let mut world = world.input(0);
+    let phase = world.jobs.last_mut().and_then(|job| job.spec.phases.last_mut());
+    if let Some(input) = phase.and_then(|phase| phase.input.as_mut()) {
+        input.bytes = expanded(each).iter().map(|bytes| number(bytes) as u64).collect();
+    }
+    world
 }
 
 /// Reads the durations of a task's copies: a list, or a number if the task has one copy.

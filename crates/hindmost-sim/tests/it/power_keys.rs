@@ -9,43 +9,7 @@ use crate::experiments::{experiment, run_on};
 use crate::scenarios::{VALID, parse};
 
 /// Two classes of nodes with power, and a workload of two jobs.
-const POWERED: &str = r#"name = "powered"
-seeds = 2
-knowledge = "oracle"
-
-[cluster]
-[[cluster.nodes]]
-count = 2
-name = "old"
-cpus = 4
-power = "ibm_x3550_x5675"
-
-[[cluster.nodes]]
-count = 1
-name = "own"
-cpus = 2
-[cluster.nodes.power]
-static_watts = { cpu = 40, memory = 15, network = 5 }
-watts_per_core = 10
-joules_per_access = 1e-8
-joules_per_byte = 2e-8
-
-[workload]
-arrival = { at_once = { jobs = 2 } }
-[[workload.job]]
-name = "j"
-[[workload.job.phase]]
-name = "map"
-tasks = 8
-duration = { exponential = { mean = 4.0 } }
-memory_accesses = 1e8
-
-[[policy]]
-name = "none"
-
-[[policy]]
-name = "fifo+mantri"
-"#;
+const POWERED: &str = include_str!("power_keys/powered.toml");
 
 #[test]
 fn node_classes_have_the_power_that_they_name() {

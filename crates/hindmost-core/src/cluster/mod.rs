@@ -5,7 +5,7 @@
 //! queries. A finished or abandoned job leaves the cluster once none of its copies runs, so the size of the state depends on the
 //! active jobs and not on the length of the run.
 //!
-//! Invariants, tested by `tests/it/properties.rs` of the simulator:
+//! Invariants, tested by `tests/it/every_policy/` of the simulator:
 //! - the resources of a node that attempts hold, that are reserved and that are free add up to its capacity;
 //! - a task has at most one winner, and no copy of the task starts after the winner has finished;
 //! - no task of a phase starts before all tasks of its parents have finished;

@@ -10,10 +10,9 @@ mod instances;
 mod schemes;
 mod speedup;
 
-use hindmost_core::reproduction::Measured;
 use hindmost_policies::theory::transient::Scheduled;
 
-use super::{ANALYSIS, Table, Value};
+use super::{Table, Value, exact, one, text};
 
 /// The values of this paper, by name.
 pub(super) const VALUES: &[(&str, Value)] = &[
@@ -55,18 +54,6 @@ pub(super) const TABLES: &[(&str, Table)] = &[
     ("schemes/order-table", schemes::order_table),
     ("guarantee/table", guarantees::guarantee_table),
 ];
-
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
-fn exact(value: &str, number: f64, unit: &str) -> Measured {
-    Measured::exact(ANALYSIS, value, Some(number), unit)
-}
-
-fn one(value: &str, number: f64, unit: &str) -> Result<Vec<Measured>, String> {
-    Ok(vec![exact(value, number, unit)])
-}
 
 /// Returns the total flowtime of jobs that all arrive at time 0.
 fn total(schedule: &[Scheduled]) -> f64 {

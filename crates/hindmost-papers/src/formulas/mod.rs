@@ -29,6 +29,22 @@ fn tables() -> impl Iterator<Item = &'static (&'static str, Table)> + Clone {
     xu2015::TABLES.iter().chain(dollymp2022::TABLES).chain(zhou2018::TABLES).chain(riski::TABLES).chain(shed::TABLES)
 }
 
+/// Returns the message of an error.
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// Returns one value that does not depend on a reading.
+fn exact(value: &str, number: f64, unit: &str) -> Measured {
+    Measured::exact(ANALYSIS, value, Some(number), unit)
+}
+
+/// Returns the only value of a formula.
+#[allow(clippy::unnecessary_wraps, reason = "formulas that can fail have this type")]
+fn one(value: &str, number: f64, unit: &str) -> Result<Vec<Measured>, String> {
+    Ok(vec![exact(value, number, unit)])
+}
+
 /// Returns the value with this name.
 ///
 /// # Errors

@@ -7,9 +7,7 @@ mod gain;
 mod published;
 mod weights;
 
-use hindmost_core::reproduction::Measured;
-
-use super::{ANALYSIS, Table, Value};
+use super::{Table, Value, one};
 
 /// The values of this paper, by name.
 pub(super) const VALUES: &[(&str, Value)] = &[
@@ -28,7 +26,3 @@ pub(super) const VALUES: &[(&str, Value)] = &[
 /// The tables of this paper, by name.
 pub(super) const TABLES: &[(&str, Table)] =
     &[("published/backups", published::backups_table), ("risk/examples", gain::examples)];
-
-fn one(value: &str, number: f64, unit: &str) -> Result<Vec<Measured>, String> {
-    Ok(vec![Measured::exact(ANALYSIS, value, Some(number), unit)])
-}

@@ -6,9 +6,7 @@
 mod greedy;
 mod theorems;
 
-use hindmost_core::reproduction::Measured;
-
-use super::{ANALYSIS, Table, Value};
+use super::{Table, Value, one, text};
 
 /// The values of this paper, by name.
 pub(super) const VALUES: &[(&str, Value)] = &[
@@ -26,7 +24,3 @@ pub(super) const TABLES: &[(&str, Table)] = &[
     ("theorems/running", theorems::running_table),
     ("greedy/objectives", greedy::objectives_table),
 ];
-
-fn one(value: &str, number: f64, unit: &str) -> Result<Vec<Measured>, String> {
-    Ok(vec![Measured::exact(ANALYSIS, value, Some(number), unit)])
-}

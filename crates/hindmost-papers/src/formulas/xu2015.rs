@@ -9,7 +9,7 @@ mod sigma;
 use hindmost_core::reproduction::Measured;
 use hindmost_math::distribution::Distribution;
 
-use super::{ANALYSIS, Table, Value};
+use super::{ANALYSIS, Table, Value, one, text};
 
 /// The values of this paper, by name.
 pub(super) const VALUES: &[(&str, Value)] = &[
@@ -71,19 +71,9 @@ pub(super) const TABLES: &[(&str, Table)] = &[
     ("sda/tau", sigma::tau_table),
 ];
 
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
 /// Returns the Pareto distribution with this tail index and a mean of 1.
 fn pareto(alpha: f64) -> Result<Distribution, String> {
     Distribution::pareto_with_mean(alpha, 1.0).map_err(text)
-}
-
-/// Returns one value that does not depend on anything.
-#[allow(clippy::unnecessary_wraps, reason = "values that can fail have this type")]
-fn one(value: &str, number: f64, unit: &str) -> Result<Vec<Measured>, String> {
-    Ok(vec![Measured::exact(ANALYSIS, value, Some(number), unit)])
 }
 
 /// Returns a value for each tail index.

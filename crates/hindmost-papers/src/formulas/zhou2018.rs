@@ -8,9 +8,7 @@ mod power;
 mod published;
 mod search;
 
-use hindmost_core::reproduction::Measured;
-
-use super::{ANALYSIS, Table, Value};
+use super::{Table, Value, one};
 
 /// The values of this paper, by name.
 pub(super) const VALUES: &[(&str, Value)] = &[
@@ -51,7 +49,3 @@ pub(super) const TABLES: &[(&str, Table)] = &[
     ("skyline/scores", search::scores_table),
     ("published/arithmetic", published::arithmetic_table),
 ];
-
-fn one(value: &str, number: f64, unit: &str) -> Result<Vec<Measured>, String> {
-    Ok(vec![Measured::exact(ANALYSIS, value, Some(number), unit)])
-}

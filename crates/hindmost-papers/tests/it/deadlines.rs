@@ -11,38 +11,7 @@ use tempfile::TempDir;
 
 use crate::made;
 
-const PAPER: &str = r#"
-key = "deadlines"
-title = "A paper of two jobs with deadlines"
-seeds = 1
-
-policy = [
-  { label = "none", name = "none", spec = "fifo+none" },
-  { label = "shed", name = "Shed", spec = "fifo+shed" },
-]
-
-[[world]]
-name = "two"
-scenario = "two.toml"
-jobs = "jobs.jsonl"
-unit = "s"
-
-[[reading]]
-name = "base"
-description = "The base reading."
-
-[[figure]]
-id = "1"
-name = "Figure 1"
-about = "Two jobs."
-
-[[figure.table]]
-kind = "means"
-caption = "Means"
-world = "two"
-policies = ["none", "shed"]
-metrics = ["pocd()", "abandoned()", "utilization()", "jobs()", "mean(flowtime)"]
-"#;
+const PAPER: &str = include_str!("deadlines/paper.toml");
 
 const JOBS: &str = r#"{"job":"late","arrival":0,"deadline":3,"phases":[{"name":"all","after":[],"demand":{"cpus":1},"mean":2,"sd":null,"tail":{"pareto":{"alpha":2,"mean":2}},"tasks":[[10,10,10]]}]}
 {"job":"next","arrival":5,"deadline":9,"phases":[{"name":"all","after":[],"demand":{"cpus":1},"mean":2,"sd":null,"tail":{"pareto":{"alpha":2,"mean":2}},"tasks":[[2,2,2]]}]}

@@ -11,42 +11,7 @@ use tempfile::TempDir;
 
 use crate::made;
 
-const PAPER: &str = r#"
-key = "tails"
-title = "Heavy and light tails"
-seeds = 3
-headline = ["mean", "half", "light"]
-why = "Nothing is open."
-policy = [{ label = "fifo", name = "FIFO", spec = "fifo+none" }]
-world = [
-  { name = "heavy", scenario = "world.toml", unit = "s" },
-  { name = "twice", scenario = "world.toml", unit = "s", set = { "workload.duration.pareto.mean" = 4.0 } },
-  { name = "light", scenario = "world.toml", unit = "s", set = { "workload.duration" = 2.0 } },
-]
-reading = [{ name = "base", description = "As the paper says." }]
-figure = [{ id = "1", name = "Figure 1", about = "Durations." }]
-
-[[claim]]
-id = "mean"
-figure = "1"
-section = "1"
-claimed = "The mean flowtime is 2 s"
-part = [{ metric = "mean(flowtime)", world = "heavy", policy = "fifo", near = 2, within = 0.5 }]
-
-[[claim]]
-id = "half"
-figure = "1"
-section = "1"
-claimed = "It is half as long as with twice the durations"
-part = [{ metric = "mean(flowtime)", world = "heavy", policy = "fifo", against = "fifo", against_world = "twice", near = -50, within = 1 }]
-
-[[claim]]
-id = "light"
-figure = "1"
-section = "1"
-claimed = "Without a tail the mean is 2 s"
-part = [{ metric = "mean(flowtime)", world = "light", policy = "fifo", near = 2, within = 0.5 }]
-"#;
+const PAPER: &str = include_str!("heavy_tails/paper.toml");
 
 const WORLD: &str = r#"
 name = "world"

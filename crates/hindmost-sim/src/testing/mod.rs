@@ -121,8 +121,12 @@ impl World {
 
     /// Creates a cluster of nodes with several resources, given by name.
     pub fn nodes<const N: usize>(capacities: impl IntoIterator<Item = [(&'static str, f64); N]>) -> World {
-        let capacities: Vec<DemandByName> = capacities.into_iter().map(named).collect();
-        let dimensions = Dimensions::of(&capacities).expect("the test's nodes are valid");
+        World::of_capacities(&capacities.into_iter().map(named).collect::<Vec<_>>())
+    }
+
+    /// Creates a cluster of nodes with these capacities.
+    pub fn of_capacities(capacities: &[DemandByName]) -> World {
+        let dimensions = Dimensions::of(capacities).expect("the test's nodes are valid");
         let node = |(at, capacity)| NodeSetup {
             name: format!("node-{at}"),
             capacity: dimensions.amounts(capacity).expect("the test's nodes are valid"),
@@ -314,9 +318,9 @@ impl World {
     }
 
     /// Sets the queues, each with its path, its guaranteed share and its maximum share.
-    pub fn queues(mut self, queues: impl IntoIterator<Item = (&'static str, f64, f64)>) -> World {
+    pub fn queues<'a>(mut self, queues: impl IntoIterator<Item = (&'a str, f64, f64)>) -> World {
         let queue =
-            |(name, guaranteed, maximum): (&str, f64, f64)| QueueSpec { name: name.into(), guaranteed, maximum };
+            |(name, guaranteed, maximum): (&'a str, f64, f64)| QueueSpec { name: name.into(), guaranteed, maximum };
         self.setup.queues = queues.into_iter().map(queue).collect();
         self
     }
@@ -370,7 +374,7 @@ impl World {
     }
 
     /// Sets the parents of the phase: the phases, by name, that must be finished first.
-    pub fn after(mut self, parents: impl IntoIterator<Item = &'static str>) -> World {
+    pub fn after<'a>(mut self, parents: impl IntoIterator<Item = &'a str>) -> World {
         let spec = &mut self.last_job().spec;
         let place = |name: &str| {
             let at = spec.phases.iter().position(|phase| *phase.name == *name);
@@ -463,8 +467,13 @@ impl World {
     }
 
     /// Sets the demand of a copy of the phase's tasks.
-    pub fn demand<const N: usize>(mut self, demand: [(&'static str, f64); N]) -> World {
-        self.last_phase().demand = named(demand);
+    pub fn demand<const N: usize>(self, demand: [(&'static str, f64); N]) -> World {
+        self.demand_of(named(demand))
+    }
+
+    /// As [`World::demand`].
+    pub fn demand_of(mut self, demand: DemandByName) -> World {
+        self.last_phase().demand = demand;
         self
     }
 

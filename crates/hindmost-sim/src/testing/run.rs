@@ -127,6 +127,11 @@ impl Run {
         found.unwrap_or_else(|| panic!("no job {name:?} has finished")).1
     }
 
+    /// Returns the names of the jobs that have arrived, in the order of their arrivals.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.values().map(String::as_str)
+    }
+
     /// Returns the attempts of a job, sorted by phase, task and copy.
     pub fn tries(&self, name: &str) -> Vec<Try> {
         let is_of = |attempt: &&Try| self.names.get(&attempt.id.task.job).is_some_and(|known| known == name);

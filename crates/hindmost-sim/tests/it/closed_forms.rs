@@ -17,56 +17,6 @@ fn equal_tasks_run_in_full_waves() {
     }
 }
 
-#[test]
-fn the_next_task_goes_to_the_first_free_machine() {
-    // On two machines, the tasks of 3 s run until 3, two tasks of 2 s until 5, and the last task until 7.
-    let run = World::machines(2).job("a").tasks([[3.0], [3.0], [2.0], [2.0], [2.0]]).run("none");
-    assert_eq!(run.starts("a"), [0.0, 0.0, 3.0, 3.0, 5.0]);
-    assert_eq!(run.job("a").finish, 7.0);
-    // Two of three machines become free at 1: tasks start on machine 0 first.
-    let run = World::machines(3).job("a").tasks([[1.0], [1.0], [5.0], [1.0], [1.0]]).run("none");
-    let nodes: Vec<u32> = run.tries("a").iter().map(|one| one.node).collect();
-    assert_eq!(nodes, [0, 1, 2, 0, 1]);
-}
-
-#[test]
-fn a_chain_of_phases_takes_the_sum_of_their_longest_tasks() {
-    let run = World::machines(10)
-        .job("a")
-        .phase("map")
-        .tasks([[1.0], [4.0]])
-        .phase("shuffle")
-        .after(["map"])
-        .tasks([[2.0], [0.5], [1.5]])
-        .phase("reduce")
-        .after(["shuffle"])
-        .tasks([[3.0]])
-        .run("fifo");
-    assert_eq!(run.starts("a"), [0.0, 0.0, 4.0, 4.0, 4.0, 6.0]);
-    assert_eq!(run.job("a").flowtime(), 9.0);
-}
-
-#[test]
-fn a_duration_is_divided_by_the_speed_of_the_node() {
-    let run = World::nodes([[("cpus", 1.0)], [("cpus", 1.0)]]).speeds([2.0, 0.5]).job("a").same(2, 3.0).run("fifo");
-    let ends: Vec<f64> = run.tries("a").iter().map(|one| one.end).collect();
-    assert_eq!(ends, [1.5, 6.0]);
-}
-
-#[test]
-fn a_task_of_several_resources_waits_for_all_of_them() {
-    // 3 GB of memory are enough for two copies of 1.5 GB, although 4 cpus are enough for four.
-    const GB: f64 = 1024.0 * 1024.0 * 1024.0;
-    let run = World::nodes([[("cpus", 4.0), ("memory", 3.0 * GB)]])
-        .job("a")
-        .same(5, 1.0)
-        .demand([("cpus", 1.0), ("memory", 1.5 * GB)])
-        .run("fifo");
-    assert_eq!(run.starts("a"), [0.0, 0.0, 1.0, 1.0, 2.0]);
-    // Resource usage is γ × Σ over dimensions of demand / total × time: 1 × (1/4 + 1/2) × 5 s.
-    assert!((run.job("a").resource - 3.75).abs() < 1e-12);
-}
-
 /// Returns the `power`-th moment of a job's running time if each task takes the shortest of its copies, whose durations
 /// are Pareto with minimum 1: m!/Π (k − p/(cα)) over k = 1 … m, for m tasks, c copies and power p.
 fn moment_of_the_longest(tasks: u32, copies: u32, alpha: f64, power: f64) -> f64 {

@@ -1,6 +1,5 @@
 //! Deadlines of scenarios, and what results say about them.
 
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use hindmost_core::cluster::{Cluster, Job};
@@ -14,7 +13,6 @@ use hindmost_math::statistics::{student_interval, wilson_interval};
 use hindmost_sim::compare::policy_results;
 use hindmost_sim::driver::{Control, RunResult};
 use hindmost_sim::output::{AttemptResult, Outcome, Output};
-use hindmost_sim::scenario::Scenario;
 use hindmost_sim::testing::World;
 
 use crate::experiments::{experiment, jobs_of, run_on};
@@ -62,26 +60,6 @@ fn factors_are_drawn_for_each_job() {
     assert!(drawn.iter().all(|factor| (1.2..=3.0).contains(factor)));
     let mean = drawn.iter().sum::<f64>() / 500.0;
     assert!((mean - 2.1).abs() < 0.093, "{mean}");
-}
-
-#[test]
-fn invalid_deadlines_are_errors() {
-    let parse = |workload: &str| {
-        let plain = "arrival = { at_once = { jobs = 1 } }\ntasks = 1\nduration = 1";
-        let text = format!("[cluster]\nmachines = 1\n[workload]\n{plain}\n{workload}\n");
-        Scenario::parse(&text, "test", Path::new(""), &[]).err().map(|error| error.to_string()).unwrap_or_default()
-    };
-    for (keys, expected) in [
-        ("deadline = 1\ndeadline_factor = 2", "workload: it has both deadline and deadline_factor"),
-        ("deadline = 0", "deadline is 0, but must be above 0"),
-        ("deadline_factor = -1", "deadline_factor is -1, but must be above 0"),
-        ("deadline = { uniform = { min = -3, max = -1 } }", "min = -3: min must be zero or more and finite"),
-        ("deadline_factor = 1e300", "a deadline is 1e300 seconds after the arrival, but must be above 0 and at most"),
-    ] {
-        let error = parse(keys);
-        assert!(error.contains(expected), "{keys}: {error}");
-    }
-    assert_eq!(parse("resumes = false\ndeadline = 3"), "");
 }
 
 /// Jobs of `tasks` tasks with Pareto durations of minimum 1 s and tail index `beta`. Each task starts with `copies` copies,

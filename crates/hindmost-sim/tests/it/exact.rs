@@ -19,27 +19,6 @@ fn with_workload(workload: &str, scenario: &str) -> Result<Experiment, String> {
 }
 
 #[test]
-fn a_copy_without_a_listed_duration_is_an_error() {
-    let error = World::machines(4).gamma(0.0).job("a").tasks([[5.0, 4.0]]).run_error("sca(max_copies=3)");
-    assert_eq!(
-        error,
-        "job \"a\", phase \"tasks\", task 0: the workload lists the durations of 2 copies of it, but the policy starts one \
-         more: list more durations, or choose a policy or parameters with fewer copies"
-    );
-    // Copies that the policy does not start need no durations.
-    World::machines(4).gamma(0.0).job("a").tasks([[5.0, 4.0]]).run("sca(max_copies=2)");
-}
-
-#[test]
-fn the_kth_copy_takes_the_kth_duration() {
-    let run = World::machines(9).gamma(0.0).job("a").tasks([[5.0, 4.0, 3.0]]).run("sca(max_copies=3)");
-    assert_eq!(run.job("a").finish, 3.0);
-    let run =
-        World::machines(1).job("a").tasks([[5.0, 4.0, 2.0]]).tail("constant(value=1)").run("mantri(kill_restart=true)");
-    assert_eq!(run.job("a").finish, 2.0);
-}
-
-#[test]
 fn a_workload_file_is_run_as_it_is_written() {
     let workload = r#"{"job":"j1","arrival":0.0,"deadline":14.0,"phases":[{"name":"map","after":[],"demand":{"cpus":1,"memory":"2GB"},"mean":10.0,"sd":8.1,"tasks":[[12.0,4.5],[9.0,30.0]]},{"name":"reduce","after":["map"],"demand":{"cpus":2,"memory":"4GB"},"mean":13.0,"tasks":[[11.0]]}]}
 {"job":"j2","arrival":1.5,"deadline":30.0,"phases":[{"name":"only","demand":{"cpus":2},"tasks":[[4.0]]}]}
@@ -202,8 +181,8 @@ proptest! {
         sd in proptest::option::of(proptest::sample::select(vec![0.0, 1e-300, 1e-9, 1.0, 1e9, 1e300])),
         cpus in proptest::sample::select(vec![0.0, 1e-9, 0.5, 1.0, 2.0, 3.0, 1e14, 1e300]),
         tasks in proptest::collection::vec(proptest::sample::select(vec![0.0, 1e-12, 0.5, 1.0, 7.0, 1e6, 1e18]), 1..4),
-        policy in crate::properties::any_policy(),
-        knowledge in crate::properties::any_knowledge(),
+        policy in crate::every_policy::any_policy(),
+        knowledge in crate::every_policy::any_knowledge(),
     ) {
         let number = |number: Option<f64>| number.map_or("null".to_owned(), |number| format!("{number:e}"));
         let tasks: Vec<String> = tasks.iter().map(|one| format!("{:?}", vec![*one; 64])).collect();
@@ -214,8 +193,8 @@ proptest! {
         let Ok(jobs) = read_exact_from(line.as_bytes(), "w") else { return Ok(()) };
         let mut world = World::nodes([[("cpus", 2.0)], [("cpus", 2.0)], [("cpus", 1.0)]]).knowledge(&knowledge);
         world.jobs = jobs;
-        if let Err(error) = world.try_run(&policy) {
-            prop_assert!(!error.to_string().contains("internal"), "{policy}, {knowledge}: {error}\n{line}");
+        if let Err(error) = world.try_run(&policy.name) {
+            prop_assert!(!error.to_string().contains("internal"), "{}, {knowledge}: {error}\n{line}", policy.name);
         }
     }
 }

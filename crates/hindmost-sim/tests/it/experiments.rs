@@ -1,9 +1,10 @@
-//! Helpers of several test modules: they run scenarios that are given as text.
+//! Helpers of several test modules, which run scenarios that are given as text, and what holds for any number of threads.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use hindmost_core::metrics::JobResult;
+use hindmost_policies::catalogue::SYSTEMS;
 use hindmost_sim::driver::{Control, RunResult};
 use hindmost_sim::experiment::{Execution, Experiment, Results, run_all};
 use hindmost_sim::output::Output;
@@ -48,4 +49,20 @@ pub fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let mean = values.iter().sum::<f64>() / count;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
     (mean, (variance / count).sqrt())
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let experiment = experiment(
+        "slot = 0.1\nhorizon = 30\nseeds = 3\nknowledge = \"progress(0.1)\"\n[cluster]\nmachines = 30\n[workload]\n\
+         arrival = { poisson = { rate = 2.0 } }\ntasks = { uniform = { min = 1, max = 20 } }\n\
+         duration = { pareto = { alpha = 1.8, mean = { uniform = { min = 0.5, max = 2.0 } } } }\n",
+    );
+    assert_eq!(experiment.policies.len(), SYSTEMS.len(), "a scenario without policies runs all systems");
+    let one = run_on(&experiment, 1);
+    assert_eq!(one, run_on(&experiment, 4));
+    // Each seed has its own jobs, and all policies get the same jobs.
+    let tasks: Vec<Vec<u64>> = one.iter().map(|seeds| seeds.iter().map(|seed| seed.tasks).collect()).collect();
+    assert!(tasks.iter().all(|seeds| *seeds == tasks[0]));
+    assert!(tasks[0][0] != tasks[0][1] && tasks[0][1] != tasks[0][2]);
 }

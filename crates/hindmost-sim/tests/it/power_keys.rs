@@ -6,46 +6,10 @@ use hindmost_sim::experiment::Experiment;
 use hindmost_sim::scenario::Scenario;
 
 use crate::experiments::{experiment, run_on};
-use crate::scenarios::{VALID, changed, parse};
+use crate::scenarios::{VALID, parse};
 
 /// Two classes of nodes with power, and a workload of two jobs.
-const POWERED: &str = r#"name = "powered"
-seeds = 2
-knowledge = "oracle"
-
-[cluster]
-[[cluster.nodes]]
-count = 2
-name = "old"
-cpus = 4
-power = "ibm_x3550_x5675"
-
-[[cluster.nodes]]
-count = 1
-name = "own"
-cpus = 2
-[cluster.nodes.power]
-static_watts = { cpu = 40, memory = 15, network = 5 }
-watts_per_core = 10
-joules_per_access = 1e-8
-joules_per_byte = 2e-8
-
-[workload]
-arrival = { at_once = { jobs = 2 } }
-[[workload.job]]
-name = "j"
-[[workload.job.phase]]
-name = "map"
-tasks = 8
-duration = { exponential = { mean = 4.0 } }
-memory_accesses = 1e8
-
-[[policy]]
-name = "none"
-
-[[policy]]
-name = "fifo+mantri"
-"#;
+const POWERED: &str = include_str!("power_keys/powered.toml");
 
 #[test]
 fn node_classes_have_the_power_that_they_name() {
@@ -103,19 +67,7 @@ fn results_have_the_energy_of_all_seeds() {
 }
 
 #[test]
-fn mistakes_in_power_are_named() {
-    let power = |value: &str| changed("cpus = 4\n", &format!("cpus = 4\npower = {value}\n"));
-    assert!(power("\"del_r740\"").contains("power: \"del_r740\" is not a machine type; did you mean \"dell_r740\"?"));
-    assert!(power("{ watts = 3 }").contains("watts"));
-    assert!(power("{ watts_per_core = -3 }").contains("the power of a busy core is -3, but must be at least 0"));
-    assert!(power("{ curve = [3, 2] }").contains("the power falls from 3 to 2 W"));
-    assert!(power("7").contains("a machine type such as"));
-    let one = changed("[workload]\n", "[[cluster.nodes]]\ncount = 1\ncpus = 1\npower = \"dell_r740\"\n[workload]\n");
-    assert!(one.contains("cluster.nodes, entry 1: it has no power, but other nodes have one"), "{one}");
-    let both = changed("[cluster]\n", "[cluster]\npower = \"dell_r740\"\n");
-    assert!(both.contains("cluster.power is for machines = N"), "{both}");
-    let accesses = changed("slow_from = 0.1\n", "memory_accesses = -1\n");
-    assert!(accesses.contains("workload.memory_accesses is -1, but must be at least 0"), "{accesses}");
+fn negative_memory_accesses_of_a_phase_are_an_error() {
     let phase = parse(&POWERED.replace("1e8", "-5"), &[]).err().unwrap();
     assert!(phase.contains("memory_accesses is -5, but must be at least 0"), "{phase}");
 }

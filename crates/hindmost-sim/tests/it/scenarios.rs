@@ -9,51 +9,11 @@ use proptest::prelude::*;
 use crate::experiments::{experiment, run_on};
 
 /// A valid scenario with most of the keys.
-pub(crate) const VALID: &str = r#"name = "all"
-order = "fair"
-slot = 0.1
-horizon = 20.0
-drain = true
-seeds = 2
-knowledge = "progress(0.2)"
-noise = 0.1
-gamma = 0.01
-
-[cluster]
-[[cluster.nodes]]
-count = 2
-cpus = 4
-memory = "8GB"
-speed = { uniform = { min = 0.5, max = 1.5 } }
-
-[workload]
-arrival = { poisson = { rate = 0.5 } }
-tasks = { uniform = { min = 1, max = 5 } }
-duration = { pareto = { alpha = 2.0, mean = { uniform = { min = 1.0, max = 4.0 } } } }
-demand = { cpus = 1, memory = "1GB" }
-correlation = 0.2
-slow_from = 0.1
-
-[[policy]]
-name = "sca"
-max_copies = 4
-
-[[policy]]
-name = "fifo+mantri(delta=0.5)"
-"#;
+pub(crate) const VALID: &str = include_str!("mistakes/all_keys.scenario.toml");
 
 pub(crate) fn parse(text: &str, set: &[(&str, &str)]) -> Result<Scenario, String> {
     let set: Vec<(String, String)> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     Scenario::parse(text, "s.toml", Path::new(""), &set).map_err(|error| error.to_string())
-}
-
-/// Returns the error of the valid scenario after `from` is replaced by `to`.
-pub(crate) fn changed(from: &str, to: &str) -> String {
-    assert!(VALID.contains(from), "{from:?} is not in the scenario");
-    match parse(&VALID.replacen(from, to, 1), &[]) {
-        Ok(_) => panic!("{to:?} is accepted"),
-        Err(error) => error,
-    }
 }
 
 #[test]
@@ -79,137 +39,6 @@ fn every_built_in_scenario_is_valid() {
         // A scenario that is written back is valid again.
         let again = toml::to_string(&scenario).unwrap();
         assert!(parse(&again, &[]).is_ok(), "{text}\n{again}");
-    }
-}
-
-#[test]
-fn errors_name_the_mistake_and_the_valid_values() {
-    for (from, to, expected) in [
-        // Unknown keys and names, with the nearest known one.
-        (
-            "horizon = 20.0",
-            "horizont = 20.0",
-            &["there is no key \"horizont\"", "did you mean \"horizon\"?", "line 4"][..],
-        ),
-        ("cpus = 4", "cpu = 4", &["there is no key \"cpu\"", "did you mean \"cpus\"?"]),
-        ("correlation = 0.2", "corelation = 0.2", &["did you mean \"correlation\"?"]),
-        ("{ pareto = { alpha", "{ paretto = { alpha", &["paretto", "did you mean \"pareto\"?"]),
-        ("{ poisson = {", "{ poison = {", &["poison", "did you mean \"poisson\"?"]),
-        ("slot = 0.1", "load = 0.6", &["there is no key \"load\"", "as in arrival = { poisson = { load = 0.6 } }"]),
-        (
-            "{ poisson = { rate = 0.5 } }",
-            "{ load = 0.6 }",
-            &["\"load\" is not valid", "arrival = { poisson = { load = 0.6 } }"],
-        ),
-        ("order = \"fair\"", "order = \"fare\"", &["no order is called \"fare\"", "did you mean \"fair\"?"]),
-        ("name = \"sca\"", "name = \"sac\"", &["no policy is called \"sac\"", "did you mean"]),
-        ("max_copies = 4", "max_copy = 4", &["sca has no parameter \"max_copy\"", "did you mean \"max_copies\"?"]),
-        // Wrong types.
-        ("slot = 0.1", "slot = \"fast\"", &["line 3", "invalid type", "fast"]),
-        ("drain = true", "drain = 1", &["line 5", "invalid type"]),
-        ("seeds = 2", "seeds = 2.5", &["line 6", "invalid type"]),
-        ("seeds = 2", "seeds = -1", &["line 6", "-1"]),
-        ("tasks = { uniform = { min = 1, max = 5 } }", "tasks = \"many\"", &["a number or a distribution"]),
-        (
-            "knowledge = \"progress(0.2)\"",
-            "knowledge = \"prophet\"",
-            &["\"prophet\" is not a kind of knowledge", "oracle"],
-        ),
-        ("knowledge = \"progress(0.2)\"", "knowledge = \"progress(1)\"", &["S in [0, 1)"]),
-        ("order = \"fair\"", "placement = \"fastet\"", &["fastet", "did you mean \"fastest\"?"]),
-        ("memory = \"8GB\"", "memory = \"8\"", &["\"8\" is not a size", "\"48GB\""]),
-        ("memory = \"8GB\"", "resources = { cpus = 400 }", &["entry 1", "resources: cpus has a key of its own"]),
-        ("memory = \"8GB\"", "resources = { memory = 8 }", &["resources: memory has a key of its own", "with a unit"]),
-        ("memory = \"8GB\"", "gpus = 1\nresources = { gpus = 2 }", &["resources: gpus has a key of its own"]),
-        ("memory = \"8GB\"", "resources = { \"\" = 8 }", &["entry 1", "a name is \"\""]),
-        ("demand = { cpus = 1,", "demand = { resources = { cpus = 2 },", &["workload.demand", "cpus has a key"]),
-        ("memory = \"8GB\"", "memory = \"8 cats\"", &["entry 1", "is not a size"]),
-        // Numbers out of range.
-        ("slot = 0.1", "slot = 0", &["slot is 0, but must be above 0"]),
-        ("slot = 0.1", "slot = nan", &["slot is NaN"]),
-        ("slot = 0.1", "slot = inf", &["slot is inf"]),
-        ("slot = 0.1", "slot = 1e-12", &["slot must be", "1e-9"]),
-        ("horizon = 20.0", "horizon = -5", &["horizon is -5, but must be above 0"]),
-        ("horizon = 20.0", "horizon = nan", &["horizon is NaN"]),
-        ("seeds = 2", "seeds = 0", &["seeds is 0"]),
-        ("noise = 0.1", "noise = -0.1", &["noise is -0.1"]),
-        ("noise = 0.1", "noise = nan", &["noise is NaN"]),
-        ("gamma = 0.01", "gamma = -1", &["gamma is -1, but must be at least 0"]),
-        ("gamma = 0.01", "gamma = inf", &["gamma is inf"]),
-        ("count = 2", "count = 0", &["entry 1", "count is 0, but must be at least 1"]),
-        ("cpus = 4", "cpus = 0", &["entry 1", "cpus is 0, but must be above 0"]),
-        ("cpus = 4", "cpus = -4", &["cpus is -4"]),
-        ("cpus = 4", "cpus = nan", &["cpus is NaN"]),
-        ("cpus = 4", "cpus = 1e300", &["is not an amount"]),
-        ("speed = { uniform = { min = 0.5, max = 1.5 } }", "speed = 0", &["entry 1", "speed is 0"]),
-        ("rate = 0.5", "rate = -0.5", &["workload.arrival.poisson.rate is -0.5, but must be above 0"]),
-        ("rate = 0.5", "rate = 0", &["rate is 0"]),
-        ("rate = 0.5", "rate = inf", &["rate is inf"]),
-        ("rate = 0.5", "rate = nan", &["rate is NaN"]),
-        ("alpha = 2.0", "alpha = 1.0", &["workload.duration", "alpha", "1"]),
-        ("alpha = 2.0", "alpha = 0.5", &["workload.duration", "alpha", "0.5"]),
-        ("alpha = 2.0", "alpha = nan", &["workload.duration", "alpha", "NaN"]),
-        ("min = 1.0, max = 4.0", "min = 0.0, max = 0.0", &["workload.duration", "mean"]),
-        ("min = 1.0, max = 4.0", "min = 4.0, max = 1.0", &["workload.duration", "m"]),
-        ("min = 1, max = 5", "min = 0, max = 5", &["workload.tasks"]),
-        ("min = 1, max = 5", "min = 1.5, max = 5", &["workload.tasks", "whole"]),
-        ("min = 1, max = 5", "min = 5, max = 1", &["workload.tasks"]),
-        ("tasks = { uniform = { min = 1, max = 5 } }", "tasks = 0", &["workload.tasks", "0 is not a count"]),
-        ("tasks = { uniform = { min = 1, max = 5 } }", "tasks = 2.5", &["workload.tasks", "2.5 is not a count"]),
-        ("tasks = { uniform = { min = 1, max = 5 } }", "tasks = 1e12", &["workload.tasks", "is not a count"]),
-        ("correlation = 0.2", "correlation = 1.1", &["workload.correlation is 1.1, but must be from 0 to 1"]),
-        ("slow_from = 0.1", "slow_from = 1.0", &["workload.slow_from is 1"]),
-        ("max_copies = 4", "max_copies = 0", &["sca: max_copies is 0, but must be a whole number from 1 to 64"]),
-        ("max_copies = 4", "max_copies = 1.5", &["max_copies is 1.5"]),
-        ("max_copies = 4", "max_copies = true", &["max_copies is true"]),
-        ("(delta=0.5)", "(delta=1)", &["mantri: delta is 1, but must be a number from 0 to below 1"]),
-        ("(delta=0.5)", "(delta=NaN)", &["delta is NaN"]),
-        ("(delta=0.5)", "(delta=0.5", &["parenthesis is not closed"]),
-        ("(delta=0.5)", "(delta)", &["a parameter has the form name=value"]),
-        ("(delta=0.5)", "(delta=0.5,,)", &["a parameter is empty"]),
-        // A parameter of the order that is given as a key, though the name has an order and a system.
-        (
-            "name = \"fifo+mantri(delta=0.5)\"",
-            "name = \"tetris+dollymp\"\nepsilon = 0.1",
-            &["dollymp has no parameter \"epsilon\"", "in the name: \"tetris(epsilon=0.1)+dollymp\""],
-        ),
-        (
-            "name = \"fifo+mantri(delta=0.5)\"",
-            "name = \"tetris(epsilon=0.1)+dollymp\"\nremaining = \"time\"\nclones = 1",
-            &["in the name: \"tetris(epsilon=0.1,remaining=time)+dollymp\""],
-        ),
-        // Parts that are missing or contradict each other.
-        ("horizon = 20.0\n", "", &["poisson arrivals never end: give a horizon"]),
-        ("tasks = { uniform = { min = 1, max = 5 } }\n", "", &["workload needs tasks"]),
-        ("arrival = { poisson = { rate = 0.5 } }\n", "", &["workload needs arrival"]),
-        (
-            "alpha = 2.0, mean = { uniform = { min = 1.0, max = 4.0 } }",
-            "alpha = 2.0",
-            &["either its mean or its minimum"],
-        ),
-        ("[cluster]\n", "[cluster]\nmachines = 3\n", &["both machines and nodes"]),
-        (
-            "demand = { cpus = 1,",
-            "demand = { cpus = 1, gpus = 1,",
-            &["workload.demand", "\"gpus\" is demanded", "cpus"],
-        ),
-        ("[workload]\n", "[workload]\nfile = \"w.jsonl\"\n", &["leave the other keys out"]),
-        // Files that do not exist.
-        (
-            "tasks = { uniform = { min = 1, max = 5 } }",
-            "tasks = { empirical = { file = \"no.txt\" } }",
-            &["workload.tasks", "no.txt"],
-        ),
-        ("{ poisson = { rate = 0.5 } }", "{ file = \"no.txt\" }", &["workload.arrival", "no.txt"]),
-        // Texts that are not TOML.
-        ("[cluster]", "[cluster", &["line 11"]),
-        ("order = \"fair\"", "order = fair", &["line 2"]),
-    ] {
-        let error = changed(from, to);
-        assert!(error.starts_with("s.toml: "), "{error}");
-        for part in expected {
-            assert!(error.contains(part), "{to:?}: {error:?} does not say {part:?}");
-        }
     }
 }
 
@@ -249,33 +78,6 @@ fn correlation_may_be_set_by_its_short_name() {
         assert!(error.contains(&format!("--set {key}=much: invalid type")), "{error}");
         let error = parse(VALID, &[(key, "1.5")]).unwrap_err();
         assert!(error.contains("workload.correlation is 1.5"), "{error}");
-    }
-}
-
-#[test]
-fn an_unknown_path_is_an_error() {
-    for (key, value, expected) in [
-        (
-            "workload.arrival.poisson.rat",
-            "4",
-            &[
-                "--set workload.arrival.poisson.rat=4: there is no key \"rat\" in workload.arrival",
-                "did you mean \"rate\"?",
-            ][..],
-        ),
-        ("policy.9.name", "sda", &["--set policy.9.name=sda", "\"9\" is not an index of a list of 2"]),
-        ("policy.first.name", "sda", &["\"first\" is not an index of a list"]),
-        ("slot.deep", "1", &["--set slot.deep=1", "not a table"]),
-        ("", "1", &["empty"]),
-        ("workload..tasks", "1", &["a part of the key is empty"]),
-        ("slot", "soon", &["--set slot=soon: invalid type", "expected a number in `slot`"]),
-        ("slot", "-1", &["slot is -1"]),
-        ("cluster", "3", &["--set cluster=3: invalid type: integer `3`, expected a table in `cluster`"]),
-    ] {
-        let error = parse(VALID, &[(key, value)]).unwrap_err();
-        for part in expected {
-            assert!(error.contains(part), "{key}={value}: {error:?} does not say {part:?}");
-        }
     }
 }
 
@@ -451,13 +253,5 @@ proptest! {
                 prop_assert!(!error.to_string().contains("internal"), "{changes:?}: {error}");
             }
         }
-    }
-}
-
-#[test]
-fn errors_of_durations_are_from_zero_to_three() {
-    for wrong in ["-0.1", "3.1", "nan"] {
-        let error = changed("slow_from = 0.1\n", &format!("duration_error = {wrong}\n"));
-        assert!(error.contains("workload.duration_error is"), "{error}");
     }
 }

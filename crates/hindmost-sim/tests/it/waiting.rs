@@ -14,7 +14,7 @@ use hindmost_policies::orders::svf::Svf;
 use hindmost_sim::testing::World;
 use proptest::prelude::*;
 
-use crate::properties::any_cluster_of_dags;
+use crate::every_policy::worlds::any_cluster_of_dags;
 
 /// Starts the tasks that the order's index should find, but examines every job in every round.
 struct EveryJob<O>(O);

@@ -5,16 +5,12 @@ use hindmost_math::random::{hash, unit};
 use hindmost_policies::theory::pocd::{MissChance, ParetoTail};
 use hindmost_policies::theory::shed::{Hopeless, ShedJob, ShedProblem, greedy, solve};
 
-use super::one;
+use super::{one, text};
 
 /// The stream of random numbers of instances; any number that nothing else uses.
 const STREAM: u64 = 0x7368_6564;
 /// Number of random instances.
 const INSTANCES: u64 = 500;
-
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
 
 /// Returns two to four submitted jobs of 1 to 6 tasks, whose deadlines are 1.1 to 6 times the shortest duration away, on
 /// a cluster with 0 to 15 slots for clones. β = 2.

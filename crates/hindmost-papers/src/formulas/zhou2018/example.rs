@@ -110,7 +110,7 @@ pub(super) fn resource_gain() -> Result<Vec<Measured>, String> {
 
 pub(super) fn chosen_slot() -> Result<Vec<Measured>, String> {
     let number = chosen().and_then(|slot| FREE[slot].0[1..].parse().ok());
-    Ok(vec![Measured::exact(super::ANALYSIS, "number of the node that Algorithm 1 chooses", number, "")])
+    Ok(vec![Measured::exact(super::super::ANALYSIS, "number of the node that Algorithm 1 chooses", number, "")])
 }
 
 pub(super) fn schedules() -> Result<DataTable, String> {

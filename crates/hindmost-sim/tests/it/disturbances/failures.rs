@@ -4,7 +4,6 @@ use std::sync::atomic::AtomicBool;
 
 use hindmost_core::record::{Change, Event};
 use hindmost_sim::experiment::{Execution, run_all};
-use hindmost_sim::output::Outcome::{NodeLost, Won};
 use hindmost_sim::parameter::{Family, Parameter};
 use hindmost_sim::testing::{Run, World};
 
@@ -22,44 +21,6 @@ fn losses(run: &Run) -> Vec<(f64, bool)> {
         _ => None,
     });
     changes.collect()
-}
-
-#[test]
-fn a_node_fails_and_is_repaired_again_and_again() {
-    // Up for 4 s, down for 1 s. The task of 6 s never gets 6 s; its third copy takes 3 s.
-    let world = World::machines(1).failures_on(0, SECONDS(4.0), SECONDS(1.0)).job("a").tasks([[6.0, 6.0, 3.0]]);
-    let run = world.run("none");
-    assert_eq!(
-        run.table("a"),
-        [(0, 0, 0, 0.0, 4.0, NodeLost), (0, 1, 0, 5.0, 9.0, NodeLost), (0, 2, 0, 10.0, 13.0, Won)]
-    );
-    assert_eq!((run.result.node_failures, run.result.lost_attempts), (2, 2));
-    assert!(run.verify().is_ok());
-}
-
-#[test]
-fn a_run_with_failures_ends_with_its_jobs() {
-    let run = World::machines(3).failures_on(2, SECONDS(0.25), SECONDS(0.25)).job("a").same(2, 1.0).run("none");
-    assert!(losses(&run).iter().all(|(at, _)| *at <= 1.0), "{:?}", losses(&run));
-    assert_eq!(run.result.makespan, 1.0);
-}
-
-#[test]
-fn an_outage_and_a_failure_end_when_both_have_ended() {
-    // Failed from 4 to 7, and again from 11. The outage lasts from 5 to 9, so the node returns at 9.
-    let world = World::machines(1).failures_on(0, SECONDS(4.0), SECONDS(3.0)).outage(0, 5.0, 9.0);
-    let run = world.job("a").tasks([[6.0, 1.5]]).run("none");
-    assert_eq!(losses(&run), [(4.0, false), (9.0, true)]);
-    assert_eq!(run.job("a").finish, 10.5);
-}
-
-#[test]
-fn a_job_that_fits_on_no_node_left_is_an_error() {
-    let world = World::machines(2).failures_on(1, SECONDS(4.0), SECONDS(1.0)).job("a").same(1, 3.0);
-    assert_eq!(world.clone().outage(0, 0.0, f64::INFINITY).run("none").job("a").finish, 3.0);
-    let big = World::nodes([[("cpus", 2.0)], [("cpus", 1.0)]]).failures_on(1, SECONDS(4.0), SECONDS(1.0));
-    let big = big.outage(0, 1.0, f64::INFINITY).job("a").same(1, 3.0).demand([("cpus", 2.0)]);
-    assert!(big.run_error("none").contains("can never finish: the nodes on which it could run are lost"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod closed_forms;
 mod failures;
 mod keys;
 mod learned_speeds;
-mod properties;
+mod neighbours;
 mod rates;
 mod stragglers;
 mod watches;

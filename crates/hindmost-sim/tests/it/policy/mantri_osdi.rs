@@ -1,10 +1,8 @@
-//! `mantri(rule=osdi2010)`: Mantri as its own paper states it, in instances small enough to work out by hand, and against
-//! a simulation written from Pseudocode 1.
+//! `mantri(rule=osdi2010)`: Mantri as its own paper states it, against a simulation written from Pseudocode 1.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use hindmost_sim::output::Outcome::{Lost, Replaced, Won};
 use hindmost_sim::testing::World;
 use proptest::prelude::*;
 
@@ -12,116 +10,6 @@ use proptest::prelude::*;
 /// straggler is restarted if t_rem > 20 + 2, and duplicated if t_rem > 10·(c + 1)/c. While none waits, it is duplicated if
 /// t_rem > 20 + 3·2.
 const TWENTY: &str = "uniform(min=0,max=40)";
-
-const OSDI: &str = "fifo+mantri(rule=osdi2010)";
-/// Without kill-restart, so that only duplicates start.
-const DUPLICATES: &str = "fifo+mantri(rule=osdi2010,max_restarts=0)";
-
-/// The task of job a runs on the first machine. On the others, tasks of job b run for 1 s each, so that tasks wait.
-fn contended(machines: u32, waiting: u32, copies: &[f64]) -> World {
-    let world = World::machines(machines).job("a").tasks([copies.iter().copied()]).tail(TWENTY);
-    world.job("b").tasks((0..waiting).map(|_| [1.0])).tail("constant(value=1)")
-}
-
-#[test]
-fn a_straggler_is_restarted_elsewhere_while_tasks_wait() {
-    // At 1 the second machine is free, and tasks of b wait. 22.5 s of a are left, more than 20 + 2. So a starts again
-    // there, and b gets the first machine at once.
-    let run = contended(2, 4, &[23.5, 5.0]).run(OSDI);
-    assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 1.0, Replaced), (0, 1, 1, 1.0, 6.0, Won)]);
-    assert_eq!((run.tries("b")[1].node, run.tries("b")[1].start), (0, 1.0));
-    // Of 23 s, 22 s are left at 1. That is not above 22 s, but above 2·10 s: the original goes on beside a duplicate.
-    let run = contended(2, 4, &[23.0, 5.0]).run(OSDI);
-    assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 6.0, Lost), (0, 1, 1, 1.0, 6.0, Won)]);
-    // Of 21 s, 20 s are left at 1: too little for both.
-    assert_eq!(contended(2, 4, &[21.0, 5.0]).run(OSDI).backups("a"), []);
-}
-
-#[test]
-fn a_task_is_restarted_at_most_three_times() {
-    // Each restart waits for Δ = 2 s after the one before. The fourth time, 58 s are left, more than 2·10 s: a duplicate.
-    let run = contended(2, 20, &[60.0, 60.0, 60.0, 60.0, 3.0]).run(OSDI);
-    assert_eq!(
-        run.table("a"),
-        [
-            (0, 0, 0, 0.0, 1.0, Replaced),
-            (0, 1, 1, 1.0, 3.0, Replaced),
-            (0, 2, 0, 3.0, 5.0, Replaced),
-            (0, 3, 1, 5.0, 10.0, Lost),
-            (0, 4, 0, 7.0, 10.0, Won)
-        ]
-    );
-    // Xu & Lau's rule with kill_restart restarts at 0, because no machine is free, and on the same machine.
-    let run = contended(2, 20, &[60.0, 60.0, 60.0, 60.0, 3.0]).run("fifo+mantri(kill_restart=true)");
-    assert_eq!(run.table("a")[1], (0, 1, 0, 0.0, 0.0, Replaced));
-}
-
-#[test]
-fn a_second_duplicate_needs_only_three_halves_of_a_new_copy() {
-    // At 1, 30 s are left, more than 2·10 s: the first duplicate. At 3 it has reported, and 18 s are left: less than
-    // 2·10 s, but more than 1.5·10 s, so with c = 2 another copy saves resources. This copy takes 40 s. At 5 it has run
-    // for Δ and is slower than the two others, so it is stopped. 16 s are left, which pays for another copy, on the same
-    // machine. It takes 4 s; now the original is the slowest of three and is stopped at once.
-    let run = contended(3, 30, &[31.0, 20.0, 40.0, 4.0]).run(DUPLICATES);
-    assert_eq!(
-        run.table("a"),
-        [(0, 0, 0, 0.0, 5.0, Lost), (0, 1, 1, 1.0, 9.0, Lost), (0, 2, 2, 3.0, 5.0, Lost), (0, 3, 2, 5.0, 9.0, Won)]
-    );
-    // A first duplicate of 17 s has 15 s left at 3, not above 1.5·10 s.
-    assert_eq!(contended(3, 30, &[31.0, 17.0, 9.0]).run(DUPLICATES).backups("a"), [(0, 1.0)]);
-    // With δ = 0.375, F⁻¹(δ) is 15 s and the limits are 30 and 22.5 s.
-    let strict = "fifo+mantri(rule=osdi2010,max_restarts=0,delta=0.375)";
-    assert_eq!(contended(3, 30, &[31.0, 20.0]).run(strict).backups("a"), []);
-    // Xu & Lau's rule never gives a task a third copy.
-    assert_eq!(contended(3, 30, &[31.0, 20.0]).run("fifo+mantri").backups("a"), [(0, 1.0)]);
-}
-
-#[test]
-fn a_backup_must_save_time_while_no_task_waits() {
-    let alone = |seconds: f64| World::machines(3).job("a").tasks([[seconds, 5.0]]).tail(TWENTY);
-    // 26 s are above 2·10 s, but not above 20 + 3·2 s.
-    assert_eq!(alone(26.0).run(OSDI).backups("a"), []);
-    assert_eq!(alone(26.0).run("mantri").backups("a"), [(0, 0.0)]);
-    assert_eq!(alone(26.5).run(OSDI).backups("a"), [(0, 0.0)]);
-    assert_eq!(alone(26.0).run("fifo+mantri(rule=osdi2010,spare=2)").backups("a"), [(0, 0.0)]);
-    // Reports every second: Δ = 1 s, and the limit is 20 + 3·1 s.
-    assert_eq!(alone(23.5).run("fifo+mantri(rule=osdi2010,report=1)").backups("a"), [(0, 0.0)]);
-    // Both machines are busy until 1. Then 29 s of 30 s are left.
-    let busy = World::machines(2).job("a").tasks([[30.0, 5.0]]).tail(TWENTY).job("b").tasks([[1.0]]);
-    assert_eq!(busy.run(OSDI).backups("a"), [(0, 1.0)]);
-    assert_eq!(alone(30.0).run("fifo+mantri(rule=osdi2010,backups=false)").backups("a"), []);
-}
-
-#[test]
-fn a_task_gets_a_limited_number_of_duplicates() {
-    // Every copy takes 1000 s, so each test passes every Δ = 2 s. The copy that has run for Δ and is not among the two
-    // fastest is stopped.
-    let world = World::machines(5).job("a").tasks([[1000.0; 20]]).tail(TWENTY);
-    let run = world.run(OSDI);
-    let starts: Vec<f64> = run.backups("a").iter().map(|backup| backup.1).collect();
-    assert_eq!(starts, [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0, 18.0]);
-    let most_at_once = |time: f64| run.tries("a").iter().filter(|one| one.start <= time && time < one.end).count();
-    assert!((0..40).all(|half| most_at_once(f64::from(half) / 2.0) <= 3));
-    assert_eq!(world.run("fifo+mantri(rule=osdi2010,max_duplicates=2)").backups("a"), [(0, 0.0), (0, 2.0)]);
-}
-
-#[test]
-fn a_copy_of_an_unknown_remaining_time_is_left_alone() {
-    // Remaining times are known after half of the work. Of 60 s, 30 s are left at 30, more than 26 s. The copy takes 50 s
-    // and is known at 55; 5 s of the original are left then.
-    let world = World::machines(4).job("a").tasks([[60.0, 50.0, 1.0]]).tail(TWENTY).knowledge("progress(0.5)");
-    assert_eq!(world.run(OSDI).backups("a"), [(0, 30.0)]);
-}
-
-#[test]
-fn a_slow_node_gets_a_copy_only_if_it_pays_there() {
-    // The second machine has speed 1/2. b's first task ends there at 2. A new copy is expected to take 40 s there, so the
-    // limits are 42 s for a restart and 2·20 s for a duplicate.
-    let run = |seconds| contended(2, 4, &[seconds, 5.0]).speeds([1.0, 0.5]).run(OSDI).table("a");
-    assert_eq!(run(42.0), [(0, 0, 0, 0.0, 42.0, Won)]);
-    assert_eq!(run(43.0), [(0, 0, 0, 0.0, 12.0, Lost), (0, 1, 1, 2.0, 12.0, Won)]);
-    assert_eq!(run(45.0), [(0, 0, 0, 0.0, 2.0, Replaced), (0, 1, 1, 2.0, 12.0, Won)]);
-}
 
 /// The number of a job, and that of its task.
 type Task = (usize, usize);

@@ -24,6 +24,7 @@ mod advice;
 pub mod comparison;
 pub mod copies;
 pub mod diagnosis;
+mod document;
 pub mod failures;
 pub mod figures;
 pub mod findings;

@@ -157,6 +157,7 @@ pub(crate) fn check(markup: &str) -> Vec<Element> {
             "b",
             "li",
             "span",
+            "code",
             "svg",
             "desc",
             "g",
@@ -175,7 +176,7 @@ pub(crate) fn check(markup: &str) -> Vec<Element> {
             assert!(!["src", "href", "style", "action", "data"].contains(&name.as_str()), "{name}={value}");
             let outside =
                 name != "xmlns" && (value.contains("://") || (value.contains("url(") && !value.starts_with("url(#")));
-            assert!(!outside || name == "data-label" || name == "aria-label", "{name}={value}");
+            assert!(!outside || ["data-label", "aria-label", "title"].contains(&name.as_str()), "{name}={value}");
         }
         if element.name == "style" {
             assert!(!element.text.contains("url(") && !element.text.contains("@import"), "a style loads something");

@@ -21,7 +21,7 @@ pub(crate) const BROKEN_NOT_COUNTED: &str =
 const AS_FAST: &str = " as fast";
 
 /// The columns after the phase's name, from left to right.
-const COLUMNS: &[Column<PhaseSummary>] = &[
+pub(crate) const COLUMNS: &[Column<PhaseSummary>] = &[
     Column { heading: "tasks\nfinished", from_width: 0, cell: finished },
     Column { heading: "attempts", from_width: 85, cell: |phase| grouped(phase.attempts) },
     Column { heading: "copies\nstarted", from_width: 0, cell: |phase| grouped(phase.copies.launched) },
@@ -106,7 +106,7 @@ fn quantile(phase: &PhaseSummary, seconds: Option<f64>) -> String {
 }
 
 /// Returns the sums over all phases as a row of the table; `None` for a job of one phase.
-fn total(summary: &RunSummary) -> Option<PhaseSummary> {
+pub(crate) fn total(summary: &RunSummary) -> Option<PhaseSummary> {
     let last_finish = summary.phases.iter().filter_map(|phase| phase.finish).max_by(f64::total_cmp);
     (summary.phases.len() > 1).then(|| PhaseSummary {
         name: TOTAL.to_owned(),
@@ -269,7 +269,8 @@ pub fn side_by_side(left: (&str, &RunSummary), right: (&str, &RunSummary), width
     }
 }
 
-fn state(state: RunState) -> &'static str {
+/// How a run ended, in a word.
+pub(crate) fn state(state: RunState) -> &'static str {
     match state {
         RunState::Done => "done",
         RunState::Failed => "failed",

@@ -1,22 +1,18 @@
-//! Renders the ranking of all policies: as text for the terminal, as Markdown for the documentation, and its picture. The
-//! HTML page is made by [`html_page`].
+//! Renders the ranking of all policies: as text for the terminal, as Markdown for the documentation, as a page of HTML, and its
+//! pictures.
 
 mod chart;
-mod markdown;
+mod report;
 #[cfg(test)]
 pub(crate) mod tests;
-mod text;
 
 use hindmost_core::reproduction::{
     Estimate, GroupKind, GroupMember, OverallRow, OverallValue, Rank, RankedGroup, RankedKind, RankedPolicy,
     RankedValue, Ranking, RankingLevel, RankingRow, WorldRanking, change_text,
 };
 
-pub use crate::html::ranking_page as html_page;
 pub use chart::pictures;
-pub(crate) use chart::{CHART_CAPTION, chart};
-pub use markdown::markdown;
-pub use text::text;
+pub use report::{html_page, markdown, text};
 
 use crate::comparison::significant;
 

@@ -3,7 +3,7 @@
 use hindmost_core::metrics::{Advice, Recommended, RecordedTime, SettingChange};
 
 use crate::comparison::recorded;
-use crate::text::{counted, duration, escaped, percent, wrapped};
+use crate::text::{capitalised, counted, duration, escaped, percent, wrapped};
 
 /// The least gain that is worth a change, and the most that it may lose, as shares of the wall time.
 const WORTH: f64 = 0.02;
@@ -129,7 +129,7 @@ pub(crate) fn sentence(one: &Recommended, is_open: bool) -> String {
     } else {
         format!("{} of the wall time ({} to {}), {seconds}", share(one.gain_share), share(least), share(most))
     };
-    format!("{}: saves {gain}; {}", capital(&one.title), cost(one.extra_core_hours))
+    format!("{}: saves {gain}; {}", capitalised(&one.title), cost(one.extra_core_hours))
 }
 
 /// Returns a share that may be negative.
@@ -167,11 +167,6 @@ fn in_short(beginning: &str, others: &[&Recommended]) -> String {
     };
     let names: Vec<String> = others.iter().map(one).collect();
     if names.is_empty() { String::new() } else { format!("{beginning}: {}.", names.join("; ")) }
-}
-
-fn capital(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@ mod wording;
 use hindmost_core::reproduction::Reproduction;
 
 use crate::document::{Document, Form, Frame};
-use crate::html::{Step, full, glossary, name};
+use crate::html::{Step, glossary, name};
+use crate::text::full;
 use figure::figure_document;
 use first_screen::QUANTILE_HEADINGS;
 use plots::figure_plots;

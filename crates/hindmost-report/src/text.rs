@@ -246,6 +246,19 @@ pub fn grouped(count: u64) -> String {
     grouped
 }
 
+/// Returns a text with a capital first letter.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    first + letters.as_str()
+}
+
+/// Turns a text into a sentence that begins with a capital letter and ends with a full stop.
+pub(crate) fn full(text: &str) -> String {
+    let end = if text.ends_with(['.', '!', '?', '…']) || text.is_empty() { "" } else { "." };
+    capitalised(text) + end
+}
+
 /// Formats a share from 0 to 1 in per cent, with one decimal.
 pub fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)

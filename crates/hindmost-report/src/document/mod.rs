@@ -5,6 +5,8 @@
 mod markdown;
 mod page;
 mod terminal;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use page::Frame;
 

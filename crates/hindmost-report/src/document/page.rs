@@ -72,10 +72,11 @@ fn short(text: &str, most: usize) -> String {
     markup(&beginning(text, most, "…"))
 }
 
-/// Allows line breaks after brackets and commas of escaped text that has none there. Without them, browsers do not break names such as
+/// Allows line breaks after brackets and commas inside of words of escaped text. Without them, browsers do not break names such as
 /// `progress(uniform)`.
 fn breakable(escaped: &str) -> String {
-    escaped.replace('(', "(<wbr />").replace(',', ",<wbr />").replace(",<wbr /> ", ", ")
+    let broken = escaped.replace('(', "(<wbr />").replace(',', ",<wbr />");
+    broken.replace(" (<wbr />", " (").replace(",<wbr /> ", ", ")
 }
 
 /// Escapes and shortens a text of many lines. Line ends and tabs are kept.

@@ -94,7 +94,7 @@ impl Terminal {
         }
         let mut drawn = comfy_table::Table::new();
         drawn.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic).set_width(self.width);
-        drawn.set_header(table.columns.iter().map(|column| lower(&column.heading.unmarked())));
+        drawn.set_header(table.columns.iter().map(|column| escaped(&lower(&column.heading.unmarked()))));
         for row in rows {
             drawn.add_row(row.iter().map(|cell| escaped(cell)));
         }

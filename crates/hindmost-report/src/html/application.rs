@@ -7,14 +7,14 @@ use hindmost_core::metrics::{
 };
 
 use super::advice::add_advice;
-use super::{full, glossary, name, sentence};
+use super::{glossary, name, sentence};
 use crate::diagnosis::{
     AGAIN, WORTH, after_failure, cause, cure, cure_with, details, last, longest, lost, nodes, spent, stragglers,
     task_time, title, unsuccessful, whole,
 };
 use crate::document::{Document, Form, Frame, Picture, Role, Table, Text};
 use crate::figures::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
-use crate::text::{counted, duration, grouped, percent};
+use crate::text::{counted, duration, full, grouped, percent};
 
 /// The most lanes of phases, and of jobs, in a picture.
 const LANES: [usize; 2] = [10, 4];

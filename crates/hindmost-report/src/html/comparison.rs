@@ -1,24 +1,24 @@
 //! The page of a comparison of policies, which `simulate` and `replay` write.
 
 use hindmost_core::metrics::{
-    ByCorrelation, Cdf, Comparison, Diagnosis, DiagnosisTotal, PolicyCurves, PolicyResult, QuantileIntervals, ShownJob,
-    Summary,
+    ByCorrelation, Cdf, Comparison, Diagnosis, DiagnosisTotal, PolicyCurves, PolicyResult, ShownJob, Summary,
 };
 
 use super::application;
 use super::energy;
 use super::jobs::add_jobs;
 use super::keys::set_text;
-use super::{Step, full, glossary, knowledge_text, listed, measured, name, placement_text, sweep};
+use super::{Step, glossary, knowledge_text, listed, measured, name, placement_text, sweep};
 use crate::comparison::advice::{Shown, about_correlations, cells, headings, recommendations};
 use crate::comparison::{
-    abandoned_jobs, deadlines_met, interval, is_swept, lost_attempts, one_job, ratio_interval, seeds_at, sets,
-    significant, size_text, sizes, sizes_of, undecided_deadlines,
+    MISSING, interval, is_interval, is_swept, known_columns, legend, not_counted, number, one_job, seeds_at, sets,
+    significant, size_text, sizes, sizes_of,
 };
 use crate::diagnosis::{spent, title};
-use crate::document::{Document, Form, Frame, Picture, Role, Table, Text};
+use crate::document::{Column as Heading, Document, Form, Frame, Picture, Role, Table, Text};
 use crate::figures::{Axis, Bar, BarChart, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
-use crate::text::{counted, duration, grouped, percent};
+use crate::table::Column;
+use crate::text::{counted, duration, full, grouped, percent};
 
 /// Largest number of points of a sweep that all get pictures. If there are more points, only the first and the last
 /// get them.
@@ -183,46 +183,16 @@ fn add_point(document: &mut Document, page: &ComparisonPage<'_>, set: &[(String,
     let (numbers, rows): (Vec<usize>, Vec<&PolicyResult>) = entries.unzip();
     let curves: Vec<&PolicyCurves> = numbers.iter().filter_map(|at| page.curves.get(*at)).collect();
     let seeds = seeds_at(page.compared, set);
+    let columns = known_columns(&rows, seeds);
+    let shown: Vec<&str> = columns.iter().map(|column| column.heading).collect();
     let size = if set.is_empty() { String::new() } else { format!("{}. ", size_text(&sizes_of(&rows))) };
-    let intervals = match seeds {
+    let over = match seeds {
         1 => "There is only one seed, so there are no confidence intervals.".to_owned(),
-        _ => format!(
-            "Means are over {}; ± is half of the 95% interval (Student's t over seeds).",
-            counted(seeds as u64, "seed")
-        ),
+        _ => format!("Means are over {}; their intervals are by Student's t.", counted(seeds as u64, "seed")),
     };
     let percentiles = if one_job(&rows, seeds) { "" } else { " Percentiles are over the jobs of all seeds together." };
-    let known = rows.iter().any(|row| row.flowtime.quantile_ci95 != QuantileIntervals::default());
-    let in_brackets = if known && !percentiles.is_empty() { " In brackets: their 95% intervals." } else { "" };
-    let paired = rows.iter().any(|row| row.versus_first.bootstrap_ci95.is_some());
-    let bootstrap = if paired && rows.len() > 1 {
-        " The bootstrap interval is the 95% interval of the ratio to the first policy; it resamples seeds, and jobs as pairs."
-    } else {
-        ""
-    };
-    let mut notes = vec![format!(
-        "{size}Flowtime is the job completion time: from arrival to finish. {intervals}{percentiles}{in_brackets}{bootstrap}"
-    )];
-    notes.push(
-        "Resource is the time for which the attempts of a job hold a slot, or a share of the cluster, multiplied by \
-         the price γ (gamma) of a machine-second; its unit is γ·s. Wasted share: the part of it that was used by \
-         attempts that did not finish first. Busy: the share of the cluster's capacity that was in use."
-            .to_owned(),
-    );
-    let unfinished: Vec<String> = rows
-        .iter()
-        .filter(|row| row.unfinished_jobs > 0)
-        .map(|row| format!("{} {}", name(&row.policy), grouped(row.unfinished_jobs)))
-        .collect();
-    if !unfinished.is_empty() {
-        notes.push(format!(
-            "Jobs that had not finished when the run stopped are not counted in any number: {}.",
-            listed(&unfinished)
-        ));
-    }
-    notes.extend(abandoned_jobs(&rows).map(|note| full(&note)));
-    notes.extend(undecided_deadlines(&rows).map(|note| full(&note)));
-    notes.extend(lost_attempts(&rows).map(|note| full(&note)));
+    let mut notes = vec![format!("{size}{} {over}{percentiles}", legend(page.compared, &shown))];
+    notes.extend(not_counted(&rows, &shown));
     let mut drawings = Vec::new();
     if drawn {
         if rows.len() > MOST_POLICIES {
@@ -247,7 +217,7 @@ fn add_point(document: &mut Document, page: &ComparisonPage<'_>, set: &[(String,
     let heading = if set.is_empty() { "Results".to_owned() } else { format!("Results at {}", set_text(set)) };
     document.heading(2, heading);
     document.paragraphs(Role::Usual, findings(&rows));
-    document.table(table(&rows, seeds));
+    document.table(table(&rows, &columns));
     document.paragraphs(Role::Note, notes);
     if let Some(energy) = energy::table(&rows) {
         document.table(energy);
@@ -303,65 +273,54 @@ fn findings(rows: &[&PolicyResult]) -> Vec<String> {
     said
 }
 
-fn table(rows: &[&PolicyResult], seeds: usize) -> Table {
-    // All percentiles of a single job are equal, so they are left out.
-    let several = !one_job(rows, seeds);
-    let mut columns = vec!["policy:", "mean flowtime (s)", "versus first"];
-    let paired = rows.len() > 1 && rows.iter().any(|row| row.versus_first.bootstrap_ci95.is_some());
-    if paired {
-        columns.push("bootstrap interval");
-    }
-    if several {
-        columns.extend(["p50 (s)", "p95 (s)", "p99 (s)", "max (s)"]);
-    }
-    columns.extend(["mean resource (γ·s)", "copies started", "copies won", "wasted share", "busy"]);
-    let deadlines = rows.iter().any(|row| row.pocd.is_some());
-    if deadlines {
-        columns.push("deadlines met");
-    }
-    let lateness = rows.iter().any(|row| row.deadlines.is_some());
-    if lateness {
-        columns.extend(["mean lateness (s)", "p95 of lateness (s)", "mean of finish − deadline (s)", "abandoned jobs"]);
-    }
-    let mut table = Table::new("Results of each policy", &columns);
-    let number = |value: Option<f64>| value.map_or("–".to_owned(), significant);
+/// The columns that no terminal shows.
+const MORE: [Column<PolicyResult>; 6] = [
+    Column {
+        heading: "versus first, by Student's t",
+        from_width: 0,
+        cell: |row| {
+            measured(row.versus_first.flowtime_ratio.filter(|_| row.versus_first.ci95.is_some()), row.versus_first.ci95)
+        },
+    },
+    Column { heading: "interval of resource", from_width: 0, cell: |row| interval(row.resource.ci95) },
+    Column { heading: "longest flowtime (s)", from_width: 0, cell: |row| number(row.flowtime.max) },
+    Column {
+        heading: "p95 of lateness (s)",
+        from_width: 0,
+        cell: |row| number(row.deadlines.as_ref().and_then(|late| late.lateness.p95)),
+    },
+    Column {
+        heading: "finish − deadline (s)",
+        from_width: 0,
+        cell: |row| {
+            let late = row.deadlines.as_ref().map(|late| &late.signed_lateness);
+            late.map_or_else(|| MISSING.to_owned(), |late| measured(late.mean, late.ci95))
+        },
+    },
+    Column {
+        heading: "abandoned jobs",
+        from_width: 0,
+        cell: |row| row.deadlines.as_ref().map_or_else(|| MISSING.to_owned(), |_| grouped(row.abandoned_jobs)),
+    },
+];
+
+/// Returns the table of a sweep's point: these columns, with intervals in the cells of their values, and [`MORE`] that have a value.
+fn table(rows: &[&PolicyResult], columns: &[&Column<PolicyResult>]) -> Table {
+    let is_known = |column: &&Column<PolicyResult>| rows.iter().any(|row| (column.cell)(row) != MISSING);
+    let all: Vec<_> = columns.iter().copied().chain(MORE.iter().filter(is_known)).collect();
+    let headings = all.iter().filter(|column| !is_interval(column));
+    let mut table = Table { caption: "Results of each policy".to_owned(), ..Table::default() };
+    table.columns = headings.map(|column| Heading::new(&column.heading.replace('\n', " "))).collect();
+    table.columns[0].is_text = true;
     for row in rows {
-        let versus = &row.versus_first;
-        let versus =
-            if std::ptr::eq(*row, rows[0]) { "1".to_owned() } else { measured(versus.flowtime_ratio, versus.ci95) };
-        let mut cells = vec![name(&row.policy), measured(row.flowtime.mean, row.flowtime.ci95), versus];
-        if paired {
-            let own = std::ptr::eq(*row, rows[0]);
-            cells.push(if own { "–".to_owned() } else { ratio_interval(row.versus_first.bootstrap_ci95) });
-        }
-        if several {
-            let (flowtime, around) = (&row.flowtime, &row.flowtime.quantile_ci95);
-            let with_ends = |value, ends: Option<[f64; 2]>| match ends {
-                Some(_) => format!("{} ({})", number(value), interval(ends)),
-                None => number(value),
-            };
-            let percentiles = [(flowtime.p50, around.p50), (flowtime.p95, around.p95), (flowtime.p99, around.p99)];
-            cells.extend(percentiles.map(|(value, ends)| with_ends(value, ends)));
-            cells.push(number(flowtime.max));
-        }
-        cells.extend([
-            measured(row.resource.mean, row.resource.ci95),
-            grouped(row.copies.launched),
-            grouped(row.copies.won),
-            percent(row.copies.wasted_share),
-            percent(row.utilization),
-        ]);
-        if deadlines {
-            cells.push(deadlines_met(row));
-        }
-        if lateness {
-            let late = row.deadlines.as_ref();
-            cells.extend([
-                late.map_or("–".to_owned(), |late| measured(late.lateness.mean, late.lateness.ci95)),
-                number(late.and_then(|late| late.lateness.p95)),
-                late.map_or("–".to_owned(), |late| measured(late.signed_lateness.mean, late.signed_lateness.ci95)),
-                grouped(row.abandoned_jobs),
-            ]);
+        let mut cells: Vec<String> = Vec::new();
+        for column in &all {
+            let cell = (column.cell)(row);
+            match cells.last_mut() {
+                Some(value) if is_interval(column) && cell != MISSING => *value += &format!(" ({cell})"),
+                Some(_) if is_interval(column) => {}
+                _ => cells.push(cell),
+            }
         }
         table.row(cells);
     }

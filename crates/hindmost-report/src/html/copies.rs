@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::timeline::{AttemptEnd, Cause, Timeline, TimelineRow};
 
-use super::{full, name, sentence};
+use super::{name, sentence};
 use crate::document::{Document, Layout, Role, Table, Text};
-use crate::text::duration;
+use crate::text::{duration, full};
 
 /// Returns the table of the first `most` copies in order of their start.
 pub(super) fn copies_table(timeline: &Timeline, reasons: &BTreeMap<AttemptId, String>, most: usize) -> Table {

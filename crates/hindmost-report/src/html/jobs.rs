@@ -6,10 +6,10 @@ use hindmost_core::timeline::{AttemptEnd, Timeline};
 
 use super::copies::attempt_list;
 use super::keys::set_text;
-use super::{full, listed, name};
+use super::{listed, name};
 use crate::document::{Beside, Document, Picture};
 use crate::figures::gantt::{GanttChart, by_task, tasks_to_show};
-use crate::text::{counted, duration, grouped};
+use crate::text::{counted, duration, full, grouped};
 
 /// Largest number of attempts of a picture that are described in words.
 const MOST_LISTED: usize = 120;

@@ -62,14 +62,6 @@ fn sentence(text: &str) -> String {
     text::beginning(text, SENTENCE, ELLIPSIS)
 }
 
-/// Turns a text into a sentence that begins with a capital letter and ends with a full stop.
-pub(crate) fn full(text: &str) -> String {
-    let mut letters = text.chars();
-    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    let end = if text.ends_with(['.', '!', '?', '…']) || text.is_empty() { "" } else { "." };
-    text::beginning(&format!("{first}{}{end}", letters.as_str()), PARAGRAPH, ELLIPSIS)
-}
-
 /// Describes a progress model: what policies know about running attempts.
 fn knowledge_text(knowledge: &str) -> String {
     let text = match knowledge {

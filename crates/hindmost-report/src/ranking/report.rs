@@ -7,9 +7,10 @@ use super::{
     mean_rank_interval, overall_table, pictures, pocd_worlds, range, sorted, world_facts, world_table,
 };
 use crate::document::{Column as Heading, Document, Form, Frame, Picture, Role, Table, Text};
-use crate::html::{Step, full, glossary};
+use crate::html::{Step, glossary};
 use crate::reproduction::PlotFile;
 use crate::table::{Column, named, narrowed};
+use crate::text::full;
 
 /// Largest width of names in a terminal.
 const NAMES: usize = 28;
@@ -129,8 +130,8 @@ fn all_tables(document: &mut Document, ranking: &Ranking) {
     if let Some((table, headings)) = knowledge_table(ranking) {
         document.heading(2, "What policies know");
         let caption = table.caption.clone();
-        let columns = headings.iter().map(|heading| Heading::new(heading)).collect();
-        document.table(Table { columns, ..of_texts(is_page, table, caption) });
+        let table = Table { columns: columns(&headings), ..of_texts(is_page, table, caption) };
+        document.table(table);
         if is_page {
             drawn.for_each(|picture| document.picture(picture));
         }
@@ -176,15 +177,20 @@ fn over_all_worlds(document: &mut Document, ranking: &Ranking, level: &RankingLe
     }
 }
 
-/// Returns a table of texts with this caption. The column `decided by` has text, the others after the first have numbers.
-fn of_texts(is_page: bool, table: TextTable, caption: String) -> Table {
+/// Returns columns of numbers, but for names and the column `decided by`.
+fn columns(headings: &[impl AsRef<str>]) -> Vec<Heading> {
     let column =
-        |heading: &&str| Heading { is_text: ["policy", "decided by"].contains(heading), ..Heading::new(heading) };
+        |heading: &str| Heading { is_text: ["policy", "decided by"].contains(&heading), ..Heading::new(heading) };
+    headings.iter().map(|heading| column(heading.as_ref())).collect()
+}
+
+/// Returns a table of texts with this caption.
+fn of_texts(is_page: bool, table: TextTable, caption: String) -> Table {
     let named = |mut row: Vec<String>| {
         let name = row.remove(0);
         let name = if is_page { Text::from(name) } else { Text::default().code(name) };
         std::iter::once(name).chain(row.into_iter().map(Text::from)).collect::<Vec<_>>()
     };
-    let columns = table.columns.iter().map(column).collect();
+    let columns = columns(&table.columns);
     Table { caption, columns, ..Table::default() }.with_rows(table.rows.into_iter().map(named))
 }

@@ -7,9 +7,9 @@ use super::first_screen::best_value;
 use super::plots::PlotFile;
 use super::points::{POINT_COLUMNS, point_rows};
 use super::report::{tone, value_text};
-use super::wording::{ClaimTable, as_text, capitalised, claim_table, kind_of_claim, same_results};
+use super::wording::{ClaimTable, as_text, claim_table, kind_of_claim, same_results};
 use crate::document::{Column, Document, Form, Picture, Role, Table, Text};
-use crate::text::counted;
+use crate::text::{capitalised, counted};
 
 /// Builds the document of figure `at`, with its `plots`.
 pub(super) fn figure_document(
@@ -66,7 +66,8 @@ fn claim_section(document: &mut Document, reproduction: &Reproduction, claim: &C
         _ => ".".to_owned(),
     };
     let rule = if claim.readings.is_empty() { String::new() } else { format!(" Rule: {}.", claim.rule()) };
-    document.paragraph(verdict.plain(why).plain(rule).plain(kind_of_claim(claim)).plain(format!(" {}", claim.comment)));
+    let more = format!("{why}{rule}{} {}", kind_of_claim(claim), claim.comment);
+    document.paragraph(verdict.plain(more.trim_end()));
     if !claim.confirmed.is_empty() {
         let best = value_text(&best_value(reproduction, claim));
         document.paragraph(Text::from("Under the best joint reading on fresh seeds: ").and(best).plain("."));

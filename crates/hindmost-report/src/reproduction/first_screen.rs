@@ -6,8 +6,8 @@ use hindmost_core::reproduction::{
 };
 
 use super::matrix::sign;
-use super::wording::{capitalised, seeds};
-use crate::text::counted;
+use super::wording::seeds;
+use crate::text::{capitalised, counted};
 
 /// The content of the first screen as text.
 pub(crate) struct FirstScreen {

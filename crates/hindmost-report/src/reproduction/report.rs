@@ -5,11 +5,11 @@ use hindmost_core::reproduction::{Claim, Measured, Reading, Reproduction, Verdic
 use super::first_screen::{FirstScreen, Value, base_value, beside_base, best_value, first_screen};
 use super::forest::{FOREST_FILE, forest, forest_caption};
 use super::matrix::{matrix, search_sentences, sign};
-use super::wording::{capitalised, counts, opening, same_results, seeds_sentence, span, verdict_text};
+use super::wording::{counts, opening, same_results, seeds_sentence, span, verdict_text};
 use super::{Names, QUANTILE_HEADINGS};
 use crate::document::{Beside, Column, Document, Form, Layout, Picture, Role, Table, Text, Tone};
 use crate::figures::{Strip, StripDot};
-use crate::html::full;
+use crate::text::{capitalised, full};
 
 /// Largest number of readings whose values are all shown in the small picture of a claim.
 const MOST_DOTS: usize = 16;
@@ -19,16 +19,14 @@ const MOST_DOTS: usize = 16;
 pub(super) fn report(reproduction: &Reproduction, form: Form, names: &Names) -> Document {
     let report = Report { reproduction, names, first: first_screen(reproduction) };
     let mut document = Document::new(form);
-    report.opening(&mut document);
-    report.headline(&mut document);
-    document.beside(Beside::Sections, [Report::forest, Report::decides], |part, build| build(&report, part));
-    report.quantiles(&mut document);
-    report.tested(&mut document);
-    let parts = match form {
+    let first = [Report::opening, Report::headline].as_slice();
+    let answer = [Report::forest, Report::decides, Report::quantiles, Report::tested].as_slice();
+    let lists = match form {
         Form::Terminal => [Report::by_figure, Report::together, Report::notes, Report::readings].as_slice(),
         _ => &[Report::notes, Report::all_claims, Report::not_run, Report::readings, Report::together],
     };
-    for part in parts {
+    let parts = if form == Form::Page { [first, &[Report::beside], lists] } else { [first, answer, lists] };
+    for part in parts.concat() {
         part(&report, &mut document);
     }
     document
@@ -155,6 +153,13 @@ impl Report<'_> {
             let file = format!("{}/{FOREST_FILE}", self.names.folder);
             document.picture(Picture { file, ..Picture::new(drawing, forest_caption(self.reproduction)) });
         }
+    }
+
+    /// Adds the picture with what was tested beside it, and then what decides the headline.
+    fn beside(&self, document: &mut Document) {
+        document.beside(Beside::Sections, [Report::forest, Report::tested], |part, build| build(self, part));
+        self.decides(document);
+        self.quantiles(document);
     }
 
     /// Adds what decides the headline.

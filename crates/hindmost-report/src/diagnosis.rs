@@ -1,7 +1,7 @@
 //! Renders where the time of applications went, and why their stragglers were slow, as text for the terminal.
 
 use hindmost_core::metrics::{
-    Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, NoJobTime, SlowNode, Spent, StragglerCause,
+    Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, LostWork, NoJobTime, SlowNode, Spent, StragglerCause,
     StragglersByCause, TaskTime, TimePart, TotalPart, Unsuccessful, Variance, Waited, WallTime, Workers,
 };
 
@@ -99,7 +99,7 @@ pub fn cause(cause: Cause, workers: Option<Workers>) -> &'static str {
 }
 
 /// The columns of the table of parts, after the part's name.
-const COLUMNS: &[Column<TimePart>] = &[
+pub(crate) const COLUMNS: &[Column<TimePart>] = &[
     Column { heading: "wall time", from_width: 0, cell: |part| duration(part.seconds) },
     Column { heading: "share", from_width: 0, cell: |part| percent(part.share) },
     Column {
@@ -272,7 +272,7 @@ pub(crate) fn brief(applications: &[Diagnosis], width: u16) -> String {
 }
 
 /// The columns of the table of all applications, after the part's name.
-const TOTAL_COLUMNS: &[Column<TotalPart>] = &[
+pub(crate) const TOTAL_COLUMNS: &[Column<TotalPart>] = &[
     Column { heading: "wall time", from_width: 0, cell: |part| duration(part.seconds) },
     Column { heading: "share", from_width: 0, cell: |part| percent(part.share) },
 ];
@@ -523,35 +523,47 @@ pub(crate) fn variance(variance: &Variance) -> String {
     let share = |part: hindmost_core::metrics::VarianceShare| {
         format!("{:.0}% [{:.0}, {:.0}]", part.share * 100.0, part.ci95[0] * 100.0, part.ci95[1] * 100.0)
     };
-    let [least, most] = variance.task_itself;
     let optional =
         |part: Option<hindmost_core::metrics::VarianceShare>| part.map_or_else(|| "unknown".to_owned(), share);
     format!(
-        "Differences between tasks of a phase (variance of ln duration, 95% intervals): first waves {}, input {}, node {}, node at the time {}, the rest {}. Between {:.0}% and {:.0}% belong to the tasks themselves, so that copies would have them too.",
+        "Differences between tasks of a phase (variance of ln duration, 95% intervals): first waves {}, input {}, node {}, node at the time {}, the rest {}. {}",
         share(variance.first_wave),
         share(variance.input),
         optional(variance.node),
         optional(variance.node_time),
         share(variance.rest),
-        least * 100.0,
-        most * 100.0
+        task_itself(variance)
     )
+}
+
+/// Says how much of the differences belongs to the tasks themselves.
+pub(crate) fn task_itself(variance: &Variance) -> String {
+    let [least, most] = variance.task_itself.map(|share| share * 100.0);
+    format!("Between {least:.0}% and {most:.0}% belong to the tasks themselves, so that copies would have them too.")
 }
 
 pub(crate) fn lost(diagnosis: &Diagnosis, wall_time: &WallTime) -> Option<String> {
     let lost = diagnosis.lost;
-    let all = lost.failed + lost.losers + lost.repeated;
+    let slots = (wall_time.seconds * wall_time.slots).max(f64::MIN_POSITIVE);
+    let share = percent((lost.failed + lost.losers + lost.repeated) / slots);
+    lost_in_words(&lost).map(|said| format!("{said} ({share} of all slots' time)."))
+}
+
+/// Says which machine time was lost, without a full stop; `None` if none was.
+pub(crate) fn lost_in_words(lost: &LostWork) -> Option<String> {
     let parts = [
         (lost.failed, "failed attempts"),
         (lost.losers, "attempts that were killed or too late"),
         (lost.repeated, "outputs that were made again"),
     ];
-    let said: Vec<String> = parts
-        .iter()
-        .filter(|(seconds, _)| *seconds > 0.0)
-        .map(|(seconds, what)| format!("{what} {}", duration(*seconds)))
-        .collect();
-    let slots = (wall_time.seconds * wall_time.slots).max(f64::MIN_POSITIVE);
-    (all > 0.0)
-        .then(|| format!("Lost machine time: {} ({} of all slots' time).", said.join(", "), percent(all / slots)))
+    let said = parts.iter().filter(|(seconds, _)| *seconds > 0.0);
+    let said: Vec<String> = said.map(|(seconds, what)| format!("{what} {}", duration(*seconds))).collect();
+    (!said.is_empty()).then(|| format!("Lost machine time: {}", said.join(", ")))
+}
+
+/// Says what most of the time was spent on: the two largest of these parts and their shares, after `mostly`; `None` without parts.
+pub(crate) fn mostly(parts: impl Iterator<Item = (Spent, f64)>) -> Option<String> {
+    let most = parts.take(2).map(|(what, share)| format!("{} ({})", spent(what), percent(share)));
+    let most: Vec<String> = most.collect();
+    (!most.is_empty()).then(|| format!("mostly {}", most.join(" and ")))
 }

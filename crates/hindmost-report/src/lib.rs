@@ -31,6 +31,7 @@ pub mod findings;
 pub mod gantt;
 pub mod html;
 pub mod jobs;
+mod lanes;
 #[cfg(test)]
 mod markup;
 pub mod ranking;

@@ -6,14 +6,13 @@ use crate::comparison::significant;
 use crate::copies::{gain, lessons};
 use crate::failures::failed_tasks;
 use crate::table::{Column, draw, named, narrowed, widest};
-use crate::text::{duration, escaped, grouped, name, names, percent, wrapped};
+use crate::text::{duration, escaped, grouped, known, name, names, percent, wrapped};
 
 /// Smallest width to which the name of a run is shortened, in columns.
 const SHORTEST_NAME: usize = 4;
 /// Name of the row of totals. It has brackets so that it differs from names of phases.
 const TOTAL: &str = "(all)";
 const ELLIPSIS: &str = "…";
-const UNKNOWN: &str = "–";
 /// Which attempts the extra work leaves out. Pages of runs say the same.
 pub(crate) const BROKEN_NOT_COUNTED: &str =
     "Attempts that failed, lost their node or were stopped with the run are not counted as extra work.";
@@ -29,9 +28,9 @@ pub(crate) const COLUMNS: &[Column<PhaseSummary>] = &[
     Column { heading: "broken", from_width: 65, cell: |phase| grouped(phase.broken) },
     Column { heading: "p50", from_width: 60, cell: |phase| quantile(phase, phase.p50) },
     Column { heading: "p95", from_width: 75, cell: |phase| quantile(phase, phase.p95) },
-    Column { heading: "max", from_width: 40, cell: |phase| time(phase.max) },
-    Column { heading: "started\nafter", from_width: 100, cell: |phase| time(phase.start) },
-    Column { heading: "finished\nafter", from_width: 90, cell: |phase| time(phase.finish) },
+    Column { heading: "max", from_width: 40, cell: |phase| known(phase.max) },
+    Column { heading: "started\nafter", from_width: 100, cell: |phase| known(phase.start) },
+    Column { heading: "finished\nafter", from_width: 90, cell: |phase| known(phase.finish) },
 ];
 
 /// Returns the result of a run as text of at most `width` columns.
@@ -95,14 +94,10 @@ fn finished(phase: &PhaseSummary) -> String {
     format!("{}/{}", grouped(phase.finished), grouped(phase.tasks))
 }
 
-fn time(seconds: Option<f64>) -> String {
-    seconds.map_or(UNKNOWN.to_owned(), duration)
-}
-
 /// Formats a percentile of a phase's durations. All percentiles of one finished task are equal, so only its maximum is
 /// shown.
 fn quantile(phase: &PhaseSummary, seconds: Option<f64>) -> String {
-    time(seconds.filter(|_| phase.finished > 1))
+    known(seconds.filter(|_| phase.finished > 1))
 }
 
 /// Returns the sums over all phases as a row of the table; `None` for a job of one phase.
@@ -235,7 +230,7 @@ pub fn side_by_side(left: (&str, &RunSummary), right: (&str, &RunSummary), width
     let slowest = |run: &RunSummary| run.phases.iter().filter_map(|phase| phase.max).max_by(f64::total_cmp);
     let mut rows = vec![
         row("time", &|run| duration(run.flowtime)),
-        row("slowest winner", &|run| time(slowest(run))),
+        row("slowest winner", &|run| known(slowest(run))),
         row("copies started", &|run| grouped(run.copies.launched)),
         row("copies that won", &|run| grouped(run.copies.won)),
         row("extra work", &|run| percent(run.copies.wasted_share)),

@@ -228,6 +228,11 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// Formats a time span as [`duration`] does; a dash if it is unknown.
+pub(crate) fn known(seconds: Option<f64>) -> String {
+    seconds.map_or_else(|| "–".to_owned(), duration)
+}
+
 /// Formats a count with its noun `what`, which gets an s unless the count is 1: `1 000 tasks`.
 pub fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })

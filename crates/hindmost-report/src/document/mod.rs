@@ -200,6 +200,19 @@ impl Table {
         Table { caption: caption.into(), columns, ..Table::default() }
     }
 
+    /// Creates a table with the columns of a table of a terminal, and `names`, the heading of the column of names, before them.
+    pub(crate) fn of_columns<'a, T: 'a>(
+        caption: impl Into<String>,
+        names: &str,
+        columns: &[crate::table::Column<T>],
+        rows: impl IntoIterator<Item = (String, &'a T)>,
+    ) -> Table {
+        let mut table = Table::new(caption, &[names]);
+        table.columns.extend(columns.iter().map(|column| Column::new(&column.heading.replace('\n', " "))));
+        let cells = |row: &'a T| columns.iter().map(move |column| (column.cell)(row));
+        table.with_rows(rows.into_iter().map(|(name, row)| std::iter::once(name).chain(cells(row)).collect::<Vec<_>>()))
+    }
+
     pub(crate) fn laid_out(self, layout: Layout) -> Table {
         Table { layout, ..self }
     }

@@ -22,7 +22,7 @@ fn every_block(form: Form, text: &str) -> Document {
         inside.attempts(vec![text.into()]);
         inside.code(text);
     });
-    document.beside(Beside::Sections, [text, text], |part, text| part.paragraph(text));
+    document.beside(Beside::Sections, [text, text], Document::paragraph);
     document
 }
 

@@ -9,8 +9,8 @@ use hindmost_core::metrics::{
 use super::advice::add_advice;
 use super::{glossary, name, sentence};
 use crate::diagnosis::{
-    AGAIN, WORTH, after_failure, cause, cure, cure_with, details, last, longest, lost, nodes, spent, stragglers,
-    task_time, title, unsuccessful, whole,
+    AGAIN, COLUMNS, WORTH, after_failure, cause, cure, cure_with, details, last, lost, mostly, nodes, spent,
+    stragglers, task_itself, task_time, title, unsuccessful, whole,
 };
 use crate::document::{Document, Form, Frame, Picture, Role, Table, Text};
 use crate::figures::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
@@ -64,12 +64,8 @@ pub fn application_page(page: &ApplicationPage<'_>) -> String {
 /// Returns what most of the time was spent on, in a sentence.
 fn lead(one: &Diagnosis) -> String {
     let Some(time) = &one.wall_time else { return "The log does not record when tasks ran.".to_owned() };
-    let most = time.parts.iter().take(2).map(|part| format!("{} ({})", spent(part.what), percent(part.share)));
-    let most: Vec<String> = most.collect();
-    if most.is_empty() {
-        return format!("It took {}.", duration(time.seconds));
-    }
-    format!("It took {}, mostly {}.", duration(time.seconds), most.join(" and "))
+    let mostly = mostly(time.parts.iter().map(|part| (part.what, part.share)));
+    format!("It took {}{}.", duration(time.seconds), mostly.map_or_else(String::new, |mostly| format!(", {mostly}")))
 }
 
 fn facts(page: &ApplicationPage<'_>) -> Vec<(&'static str, String)> {
@@ -79,12 +75,9 @@ fn facts(page: &ApplicationPage<'_>) -> Vec<(&'static str, String)> {
         facts.push(("application", name(id)));
     }
     facts.push(("jobs", grouped(one.jobs)));
-    let tasks = if one.tasks < one.all_tasks {
-        format!("{} of {} finished", grouped(one.tasks), grouped(one.all_tasks))
-    } else {
-        grouped(one.tasks)
-    };
-    facts.push(("tasks", tasks));
+    let all =
+        if one.tasks < one.all_tasks { format!(" of {} finished", grouped(one.all_tasks)) } else { String::new() };
+    facts.push(("tasks", grouped(one.tasks) + &all));
     if let Some(time) = &one.wall_time {
         facts.push(("wall time", duration(time.seconds)));
         let about = if time.slots_known { "" } else { "about " };
@@ -117,12 +110,10 @@ pub(super) fn add_findings(document: &mut Document, one: &Diagnosis) {
         document.paragraphs(Role::Note, left_out(timeline));
     }
     document.heading(3, "Where the time went");
-    let headings = ["", "wall time", "share", "slots used", "longest in:"];
-    let parts = time.parts.iter().map(|part| {
-        let used = part.used_share.map_or_else(|| "–".to_owned(), percent);
-        [spent(part.what).to_owned(), duration(part.seconds), percent(part.share), used, longest(part)]
-    });
-    document.table(Table::new("The wall time by what it was spent on", &headings).with_rows(parts));
+    let parts = time.parts.iter().map(|part| (spent(part.what).to_owned(), part));
+    let mut table = Table::of_columns("The wall time by what it was spent on", "", COLUMNS, parts);
+    table.columns[COLUMNS.len()].is_text = true;
+    document.table(table);
     if let Some(about) = last(&one.finished_last) {
         document.heading(3, "What finished last");
         document.paragraph(about);
@@ -177,13 +168,10 @@ pub(super) fn causes(found: &StragglersByCause, workers: Option<Workers>, slow: 
 }
 
 fn variance_about(variance: &Variance) -> String {
-    let [least, most] = variance.task_itself;
     format!(
-        "Differences between {} of the same phase: variance of the logarithm of the durations. Between {:.0}% and {:.0}% belong \
-         to the tasks themselves, so that copies would have them too.",
+        "Differences between {} of the same phase: variance of the logarithm of the durations. {}",
         counted(variance.tasks, "task"),
-        least * 100.0,
-        most * 100.0
+        task_itself(variance)
     )
 }
 

@@ -1,12 +1,12 @@
 //! The page of all applications of some logs, which `advise` writes: sums, what costs most, and a table with links to the pages
 //! of the applications.
 
-use hindmost_core::metrics::{Diagnosis, DiagnosisTotal, LostWork, Spent, TimePart, TotalPart};
+use hindmost_core::metrics::{Diagnosis, DiagnosisTotal, Spent, TimePart};
 use serde::Serialize;
 
 use super::application::{causes, slow};
 use super::{Step, glossary, name};
-use crate::diagnosis::{last, longest, spent, title};
+use crate::diagnosis::{TOTAL_COLUMNS, last, longest, lost_in_words, mostly, spent, title};
 use crate::document::{Document, Form, Frame, Role, Table, Text};
 use crate::text::{counted, duration, grouped, percent};
 
@@ -100,10 +100,10 @@ pub fn applications_page(page: &ApplicationsPage<'_>) -> String {
     let total = page.total;
     let mut document = Document::new(Form::Page);
     document.heading(2, "Where the time went");
-    let part = |part: &TotalPart| [spent(part.what).to_owned(), duration(part.seconds), percent(part.share)];
-    let parts = Table::new("The wall time of all applications", &["", "wall time", "share"]);
-    document.table(parts.with_rows(total.parts.iter().map(part)));
-    let findings = [last(&total.finished_last), Some(slow(&total.stragglers)), lost(&total.lost)];
+    let parts = total.parts.iter().map(|part| (spent(part.what).to_owned(), part));
+    document.table(Table::of_columns("The wall time of all applications", "", TOTAL_COLUMNS, parts));
+    let lost = lost_in_words(&total.lost).map(|said| said + ".");
+    let findings = [last(&total.finished_last), Some(slow(&total.stragglers)), lost];
     document.paragraphs(Role::Usual, findings.into_iter().flatten());
     let costs = costs(page.rows);
     if !costs.rows.is_empty() {
@@ -140,21 +140,9 @@ fn linked(row: &ApplicationRow, cells: impl IntoIterator<Item = String>) -> Vec<
 }
 
 fn lead(total: &DiagnosisTotal) -> String {
-    let most = total.parts.iter().take(2).map(|part| format!("{} ({})", spent(part.what), percent(part.share)));
-    let most: Vec<String> = most.collect();
-    let mostly = if most.is_empty() { String::new() } else { format!(", mostly {}", most.join(" and ")) };
+    let mostly = mostly(total.parts.iter().map(|part| (part.what, part.share)));
+    let mostly = mostly.map_or_else(String::new, |mostly| format!(", {mostly}"));
     format!("{} of wall time in all{mostly}.", duration(total.seconds))
-}
-
-fn lost(lost: &LostWork) -> Option<String> {
-    let parts = [
-        (lost.failed, "failed attempts"),
-        (lost.losers, "attempts that were killed or too late"),
-        (lost.repeated, "outputs that were made again"),
-    ];
-    let said = parts.iter().filter(|(seconds, _)| *seconds > 0.0);
-    let said: Vec<String> = said.map(|(seconds, what)| format!("{what} {}", duration(*seconds))).collect();
-    (!said.is_empty()).then(|| format!("Lost machine time: {}.", said.join(", ")))
 }
 
 fn costs(rows: &[ApplicationRow]) -> Table {

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use hindmost_core::ids::{AttemptId, TaskId};
-use hindmost_core::timeline::{AttemptEnd, Cause, Timeline, TimelineRow};
+use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
 
-use super::{name, sentence};
+use super::{SENTENCE, name, sentence};
 use crate::document::{Document, Layout, Role, Table, Text};
+use crate::lanes::ending;
 use crate::text::{duration, full};
 
 /// Returns the table of the first `most` copies in order of their start.
@@ -131,16 +132,6 @@ fn result(timeline: &Timeline, row: &TimelineRow) -> String {
                 None => format!("finished first, in {ran}"),
             }
         }
-        AttemptEnd::Lost => format!("stopped after {ran} for another copy"),
-        AttemptEnd::Replaced => format!("stopped after {ran} for another copy, which replaced it"),
-        AttemptEnd::Failed(Cause::Own(reason)) => format!("failed after {ran}: {}", sentence(reason)),
-        AttemptEnd::Failed(Cause::External(Some(what))) => {
-            format!("failed after {ran}, ended from outside: {}", sentence(what))
-        }
-        AttemptEnd::Failed(Cause::External(None)) => format!("failed after {ran}, killed from outside"),
-        AttemptEnd::NodeLost => format!("lost with its node after {ran}"),
-        AttemptEnd::Abandoned => format!("not finished, stopped after {ran} because the job was abandoned"),
-        AttemptEnd::Stopped => format!("not finished, stopped with the run after {ran}"),
-        AttemptEnd::Running => format!("not finished, still running after {ran} at the end of the record"),
+        other => ending(other, &format!(" after {ran}"), SENTENCE),
     }
 }

@@ -9,7 +9,7 @@ use hindmost_core::timeline::Timeline;
 use super::copies::{attempt_list, copies_table};
 use super::{Step, glossary, knowledge_text, name, sentence};
 use crate::copies::{gain, lessons};
-use crate::document::{Column, Document, Form, Frame, Picture, Role, Table};
+use crate::document::{Document, Form, Frame, Picture, Role, Table};
 use crate::failures::values;
 use crate::figures::gantt::{Fate, GanttChart, Panel, by_node};
 use crate::run::{BROKEN_NOT_COUNTED, COLUMNS, in_words, state as state_name, total};
@@ -178,13 +178,9 @@ fn failed_about(summary: &RunSummary) -> String {
 
 /// Returns the table of phases, with all columns that a wide terminal shows.
 fn phases(summary: &RunSummary) -> Table {
-    let mut table = Table { caption: "The phases and their attempts".to_owned(), ..Table::default() };
-    let headings = COLUMNS.iter().map(|column| Column::new(&column.heading.replace('\n', " ")));
-    table.columns = std::iter::once(Column::new("phase:")).chain(headings).collect();
-    for phase in summary.phases.iter().chain(&total(summary)) {
-        table.row(std::iter::once(name(&phase.name)).chain(COLUMNS.iter().map(|column| (column.cell)(phase))));
-    }
-    table
+    let total = total(summary);
+    let rows = summary.phases.iter().chain(&total).map(|phase| (name(&phase.name), phase));
+    Table::of_columns("The phases and their attempts", "phase:", COLUMNS, rows)
 }
 
 /// Draws the attempts by node, for narrow and for wide screens.

@@ -156,7 +156,7 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
         say(&sentence);
     }
     if let Some(advice) = &diagnosis.advice {
-        text += &advice::text(advice, diagnosis.jobs, columns);
+        text += &advice::text(advice, diagnosis.jobs, width);
     }
     text
 }

@@ -132,16 +132,19 @@ impl Text {
     }
 }
 
-/// What a paragraph is for. Only pages show the difference.
+/// What a paragraph is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Usual,
+    /// A sentence beside others. A terminal indents its lines but the first.
+    Finding,
     /// The answer to the question of the document.
     Answer,
     /// An explanation of what is above it.
     Note,
     /// Something that is easily overlooked.
     Small,
+    /// A warning, indented as a finding.
     Caution,
     Failure,
     /// The words of somebody else.

@@ -145,7 +145,7 @@ impl Printer {
             }
             Block::Paragraph(role, text) => {
                 let (class, [before, after]) = match role {
-                    Role::Usual => ("", ["", ""]),
+                    Role::Usual | Role::Finding => ("", ["", ""]),
                     Role::Answer => ("answer", ["", ""]),
                     Role::Note => ("small soft", ["", ""]),
                     Role::Small => ("small", ["", ""]),

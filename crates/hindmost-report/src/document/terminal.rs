@@ -2,7 +2,7 @@
 
 use comfy_table::ContentArrangement;
 
-use super::{Block, Document, Table};
+use super::{Block, Document, Role, Table};
 use crate::table::STYLE;
 use crate::text::{escaped, wrapped};
 
@@ -35,6 +35,7 @@ impl Terminal {
     fn block(&self, block: &Block) -> String {
         match block {
             Block::Heading { text, .. } => format!("\n{}", self.wrapped(&text.unmarked(), 0)),
+            Block::Paragraph(Role::Finding | Role::Caution, text) => self.wrapped(&text.unmarked(), 2),
             Block::Paragraph(_, text) => self.wrapped(&text.unmarked(), 0),
             Block::List(items) | Block::Attempts(items) => {
                 items.iter().map(|item| self.item(&item.unmarked())).collect()
@@ -52,7 +53,8 @@ impl Terminal {
             Block::Table(table) => self.table(table),
             Block::Picture(_) | Block::Pictures(_) => String::new(),
             Block::Details(_, inside) => self.blocks(inside),
-            Block::Code(text) => text.lines().map(|line| escaped(line) + "\n").collect(),
+            // It is ready to paste, so it is never wrapped.
+            Block::Code(text) => text.lines().map(|line| format!("    {}\n", escaped(line))).collect(),
             Block::Beside(_, parts) => parts.iter().map(|part| self.blocks(part)).collect(),
             Block::LaidOut(text) => format!("{text}\n"),
             Block::Gap => "\n".to_owned(),

@@ -6,8 +6,8 @@ use hindmost_core::metrics::{
     Workers,
 };
 
-use super::advice::add_advice;
 use super::{glossary, name, sentence};
+use crate::advice::add_advice;
 use crate::diagnosis::{
     AGAIN, COLUMNS, WORTH, after_failure, cause, cure, cure_with, details, last, lost, mostly, nodes, spent,
     stragglers, task_itself, task_time, title, unsuccessful, whole,

@@ -5,7 +5,6 @@
 //! own text. Control characters and marks of the writing direction are shown as escape sequences, and long texts are
 //! cut.
 
-mod advice;
 mod application;
 mod applications;
 mod comparison;

@@ -12,13 +12,6 @@ const HARM: f64 = -0.01;
 /// The least core-hours that are shown as such.
 const SMALL: f64 = 0.005;
 
-/// Returns the advice for an application with so many jobs, as text of a terminal.
-pub(crate) fn text(advice: &Advice, jobs: u64, width: u16) -> String {
-    let mut document = Document::new(Form::Terminal);
-    add_advice(&mut document, advice, jobs);
-    document.text(width)
-}
-
 /// Adds the advice for an application with so many jobs: recommended changes with their settings, then what was tried beside them,
 /// then warnings. Adds nothing without a replay.
 pub(crate) fn add_advice(document: &mut Document, advice: &Advice, jobs: u64) {
@@ -182,6 +175,12 @@ mod tests {
     use hindmost_core::metrics::RecordedTime;
 
     use super::*;
+
+    fn text(advice: &Advice, jobs: u64, width: u16) -> String {
+        let mut document = Document::new(Form::Terminal);
+        add_advice(&mut document, advice, jobs);
+        document.text(width)
+    }
 
     fn advice(tried: Vec<Recommended>, calibrated: bool) -> Advice {
         let calibration = RecordedTime {

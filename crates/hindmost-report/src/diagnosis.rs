@@ -5,7 +5,8 @@ use hindmost_core::metrics::{
     StragglersByCause, TaskTime, TimePart, TotalPart, Unsuccessful, Variance, Waited, WallTime, Workers,
 };
 
-use crate::advice;
+use crate::advice::add_advice;
+use crate::document::{Document, Form, Role};
 use crate::table::{Column, named, narrowed};
 use crate::text::{counted, duration, escaped, grouped, name, percent, wrapped};
 
@@ -44,7 +45,7 @@ pub fn spent(what: Spent) -> &'static str {
 }
 
 /// What would shorten a part of the wall time.
-pub(crate) fn cure(what: Spent, diagnosis: &Diagnosis) -> Option<&'static str> {
+fn cure(what: Spent, diagnosis: &Diagnosis) -> Option<&'static str> {
     Some(match what {
         Spent::Work => return None,
         Spent::NoJob => {
@@ -73,6 +74,12 @@ pub(crate) fn cure(what: Spent, diagnosis: &Diagnosis) -> Option<&'static str> {
             "the last tasks of a phase leave slots free: smaller tasks, or a number of tasks that fills the slots, shorten it; copies don't"
         }
     })
+}
+
+/// Says what would shorten a part of the wall time, as a sentence without a capital letter.
+pub(crate) fn cure_of_part(part: &TimePart, diagnosis: &Diagnosis) -> Option<String> {
+    let cure = cure(part.what, diagnosis)?;
+    Some(format!("{} ({}): {cure}.", spent(part.what), percent(part.share)))
 }
 
 /// What a cause of stragglers is called, where this runs the attempts; `None` for several applications together.
@@ -121,25 +128,19 @@ pub(crate) fn longest(part: &TimePart) -> String {
 
 /// Returns one application as text of at most `width` columns; below 40 columns, lines may be longer than that.
 pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
-    let columns = usize::from(width);
-    let mut text = wrapped(&title(diagnosis), columns, 0) + "\n";
+    let mut document = Document::new(Form::Terminal);
+    document.paragraph(title(diagnosis));
     let Some(wall_time) = &diagnosis.wall_time else {
-        return text + "  The log does not record when tasks ran.\n";
+        return document.text(width) + "  The log does not record when tasks ran.\n";
     };
-    let mut say = |sentence: &str| text += &format!("{}\n", wrapped(sentence, columns, 2));
-    say(&whole(diagnosis, wall_time));
-    if let Some(ended) = diagnosis.unsuccessful {
-        say(unsuccessful(ended));
-    }
-    text += &format!("\n{}\n\n", parts(wall_time, width));
-    let mut say = |sentence: &str| text += &format!("{}\n", wrapped(sentence, columns, 2));
+    document.paragraph_as(Role::Finding, whole(diagnosis, wall_time));
+    document.paragraphs(Role::Finding, diagnosis.unsuccessful.map(unsuccessful));
+    document.gap();
+    document.laid_out(parts(wall_time, width));
+    document.gap();
     for part in wall_time.parts.iter().filter(|part| part.share >= WORTH) {
-        if let Some(cure) = cure(part.what, diagnosis) {
-            say(&format!("{} ({}): {cure}.", spent(part.what), percent(part.share)));
-        }
-        for detail in details(part, wall_time, diagnosis.workers) {
-            say(&detail);
-        }
+        document.paragraphs(Role::Finding, cure_of_part(part, diagnosis));
+        document.paragraphs(Role::Finding, details(part, wall_time, diagnosis.workers));
     }
     let sentences = [
         last(&diagnosis.finished_last),
@@ -152,13 +153,11 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
         lost(diagnosis, wall_time),
         failures(&diagnosis.failures, wall_time),
     ];
-    for sentence in sentences.into_iter().flatten() {
-        say(&sentence);
-    }
+    document.paragraphs(Role::Finding, sentences.into_iter().flatten());
     if let Some(advice) = &diagnosis.advice {
-        text += &advice::text(advice, diagnosis.jobs, width);
+        add_advice(&mut document, advice, diagnosis.jobs);
     }
-    text
+    document.text(width)
 }
 
 /// How an application ended that did not succeed.

@@ -65,7 +65,7 @@ impl Names {
 /// Returns the reproduction as text of at most `width` columns: first the answer, the claims of the abstract and what
 /// decides them, then all claims by figure. The JSON document and the pages have the values under all readings.
 pub fn text(reproduction: &Reproduction, width: u16) -> String {
-    report(reproduction, Form::Terminal, &Names::of(reproduction, String::new(), "", "")).text(width)
+    report(reproduction, Form::Terminal, &Names::of(reproduction, String::new(), "", "")).text(width.max(20))
 }
 
 /// Returns the documents of all figures.

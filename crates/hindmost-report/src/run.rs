@@ -4,9 +4,10 @@ use hindmost_core::metrics::{EnergySource, InsteadOfCopies, LiveEnergy, PhaseSum
 
 use crate::comparison::significant;
 use crate::copies::{gain, lessons};
+use crate::document::{Document, Form, Role};
 use crate::failures::failed_tasks;
 use crate::table::{Column, draw, named, narrowed, widest};
-use crate::text::{duration, escaped, grouped, known, name, names, percent, wrapped};
+use crate::text::{duration, escaped, grouped, known, name, names, percent};
 
 /// Smallest width to which the name of a run is shortened, in columns.
 const SHORTEST_NAME: usize = 4;
@@ -35,28 +36,28 @@ pub(crate) const COLUMNS: &[Column<PhaseSummary>] = &[
 
 /// Returns the result of a run as text of at most `width` columns.
 pub fn run_table(summary: &RunSummary, width: u16) -> String {
-    let columns = usize::from(width);
-    let mut text = wrapped(&heading(summary), columns, 2) + "\n\n";
-    text += &phases(summary, width);
-    text += "\n\n";
-    let unsynced = (!summary.synced).then(|| "Not synced (--no-sync): a power failure may lose results.".to_owned());
-    let energy = summary.energy.as_ref().map(|energy| format!("Energy: {}.", in_words(energy)));
-    let shell = summary.shell.as_ref().map(|shell| format!("Shell of the commands: {}.", escaped(shell)));
-    let withdrawn = withdrawn(summary);
-    let notes = std::iter::once(extra_work(summary))
-        .chain(gain(summary))
-        .chain(lessons(summary))
-        .chain(withdrawn)
-        .chain(energy)
-        .chain(shell);
-    for note in notes.chain(explanation(summary, width)).chain(unsynced) {
-        text += &(wrapped(&note, columns, 0) + "\n");
-    }
+    let mut document = Document::new(Form::Terminal);
+    document.paragraph_as(Role::Finding, heading(summary));
+    document.gap();
+    document.laid_out(phases(summary, width));
+    document.gap();
+    let notes = [
+        Some(extra_work(summary)),
+        gain(summary),
+        lessons(summary),
+        withdrawn(summary),
+        summary.energy.as_ref().map(|energy| format!("Energy: {}.", in_words(energy))),
+        summary.shell.as_ref().map(|shell| format!("Shell of the commands: {}.", escaped(shell))),
+        explanation(summary, width),
+        (!summary.synced).then(|| "Not synced (--no-sync): a power failure may lose results.".to_owned()),
+    ];
+    document.paragraphs(Role::Usual, notes.into_iter().flatten());
     if !summary.failed_tasks.is_empty() {
         let count = grouped(summary.failed_tasks.len() as u64);
-        text += &format!("\n{}\n", wrapped(&format!("Tasks that failed permanently ({count}):"), columns, 2));
+        document.gap();
+        document.paragraph_as(Role::Finding, format!("Tasks that failed permanently ({count}):"));
     }
-    text + &failed_tasks(&summary.failed_tasks, columns)
+    document.text(width) + &failed_tasks(&summary.failed_tasks, usize::from(width))
 }
 
 /// Returns the first line: the job, how it ended and after which time, its policy and its progress model.

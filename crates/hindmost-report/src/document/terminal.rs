@@ -8,15 +8,13 @@ use crate::text::{escaped, wrapped};
 
 /// Terminals with fewer columns than this get lists instead of tables.
 const TABLE_FROM_WIDTH: u16 = 80;
-/// Fewest columns for which text is wrapped.
-const NARROWEST: u16 = 20;
 /// Cells that a list leaves out.
 const MISSING: [&str; 2] = ["", "–"];
 
 impl Document {
     /// Returns the text, in at most `width` columns. It has no pictures.
     pub(crate) fn text(&self, width: u16) -> String {
-        let terminal = Terminal { width, columns: usize::from(width.max(NARROWEST)) };
+        let terminal = Terminal { width, columns: usize::from(width) };
         terminal.blocks(&self.blocks)
     }
 }
@@ -54,7 +52,10 @@ impl Terminal {
             Block::Picture(_) | Block::Pictures(_) => String::new(),
             Block::Details(_, inside) => self.blocks(inside),
             // It is ready to paste, so it is never wrapped.
-            Block::Code(text) => text.lines().map(|line| format!("    {}\n", escaped(line))).collect(),
+            Block::Code(text) => {
+                let lines: Vec<String> = text.lines().map(escaped).collect();
+                format!("    {}\n", lines.join("\n    "))
+            }
             Block::Beside(_, parts) => parts.iter().map(|part| self.blocks(part)).collect(),
             Block::LaidOut(text) => format!("{text}\n"),
             Block::Gap => "\n".to_owned(),

@@ -9,12 +9,12 @@ use hindmost_core::metrics::{
 use super::{glossary, name, sentence};
 use crate::advice::add_advice;
 use crate::diagnosis::{
-    AGAIN, COLUMNS, WORTH, after_failure, cause, cure, cure_with, details, last, lost, mostly, nodes, spent,
+    AGAIN, COLUMNS, WORTH, after_failure, cause, cure_of_part, cure_with, details, last, lost, mostly, nodes, spent,
     stragglers, task_itself, task_time, title, unsuccessful, whole,
 };
 use crate::document::{Document, Form, Frame, Picture, Role, Table, Text};
 use crate::figures::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
-use crate::text::{counted, duration, full, grouped, percent};
+use crate::text::{capitalised, counted, duration, grouped, percent};
 
 /// The most lanes of phases, and of jobs, in a picture.
 const LANES: [usize; 2] = [10, 4];
@@ -95,10 +95,7 @@ pub(super) fn add_findings(document: &mut Document, one: &Diagnosis) {
     };
     document.paragraph(whole(one, time));
     let worth = || time.parts.iter().filter(|part| part.share >= WORTH);
-    let cures = worth().filter_map(|part| {
-        let cure = cure(part.what, one)?;
-        Some(full(&format!("{} ({}): {cure}", spent(part.what), percent(part.share))))
-    });
+    let cures = worth().filter_map(|part| Some(capitalised(&cure_of_part(part, one)?)));
     let ended = one.unsuccessful.map(|ended| unsuccessful(ended).to_owned());
     let slow_nodes = nodes(one).filter(|_| !one.slow_nodes.is_empty());
     let details = worth().flat_map(|part| details(part, time, one.workers));

@@ -33,7 +33,7 @@ const COLUMNS: [Column<OverallRow>; 9] = [
 pub fn text(ranking: &Ranking, width: u16) -> String {
     let mut document = Document::new(Form::Terminal);
     opening(&mut document, ranking);
-    let Some(level) = ranking.levels.first() else { return document.text(width) };
+    let Some(level) = ranking.levels.first() else { return document.text(width.max(20)) };
     for (heading, kinds) in GROUPS {
         let rows = sorted(ranking, level, kinds);
         if rows.is_empty() {
@@ -64,7 +64,7 @@ pub fn text(ranking: &Ranking, width: u16) -> String {
     document.gap();
     document.paragraphs(Role::Usual, &ranking.notes);
     document.paragraph(format!("Command: hindmost {}. {}", ranking.command, made_by(ranking)));
-    document.text(width)
+    document.text(width.max(20))
 }
 
 /// Returns the Markdown: what the ranking shows, the table over all worlds, and a table for each world. It shows the pictures

@@ -325,26 +325,18 @@ impl Report<'_> {
 
     /// Adds the claims that were not run, with the reasons.
     fn not_run(&self, document: &mut Document) {
-        let (form, claims) = (document.form(), self.claims(false));
+        let claims = self.claims(false);
         if claims.is_empty() {
             return;
         }
         document.heading(2, "Claims that were not run");
-        let headings: &[&str] = match form {
-            Form::Page => &["Claimed:", "Why it was not run:"],
-            _ => &["#:", "Claim:", "Claimed:", "Why it was not run:"],
-        };
-        let mut table = Table::new("", headings).laid_out(Layout::Claims);
+        let headings = ["#:", "Claim:", "Claimed:", "Why it was not run:"];
+        let mut table = Table::new("", &headings).laid_out(Layout::Stacked);
         for (figure, at, claim) in claims {
             let Verdict::NotRun { why } = &claim.verdict else { continue };
-            let (link, section) = (self.link(figure, at), format!(" ({})", claim.section));
-            if form == Form::Page {
-                let name = Text::from(format!("{}. ", claim.number)).link(link, claim.claimed.clone() + &section);
-                table.row([name, full(why).into()]);
-            } else {
-                let cells = [claim.id.clone(), claim.claimed.clone() + &section, capitalised(why)].map(Text::from);
-                table.row(numbered(form, claim.number, link).chain(cells));
-            }
+            let number = Text::default().link(self.link(figure, at), claim.number.to_string());
+            let cells = [claim.id.clone(), format!("{} ({})", claim.claimed, claim.section), capitalised(why)];
+            table.row(std::iter::once(number).chain(cells.map(Text::from)));
         }
         document.table(table);
     }

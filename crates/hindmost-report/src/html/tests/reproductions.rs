@@ -64,7 +64,7 @@ fn reports_answer_before_they_list() {
         "rule: from −65% to −55%",
         "range: −61% to −33%",
         "<h2>Claims that were not run</h2>",
-        "The trace is not public.",
+        ">The trace is not public<",
         "<dt>base (base reading)</dt>",
         "This reading has the same results as base: fair.",
         "Best joint reading: oracle.",

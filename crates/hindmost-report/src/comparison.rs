@@ -380,50 +380,25 @@ mod tests {
     use hindmost_core::metrics::{Copies, VersusFirst};
 
     use super::*;
+    use crate::html::tests::result;
 
     fn row(policy: &str, set: &[(&str, &str)], [jobs, tasks]: [u64; 2]) -> PolicyResult {
         let summary = Summary::of(&[&[1.0, 2.0][..]]);
         PolicyResult {
-            policy: policy.to_owned(),
-            set: set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             jobs,
-            unfinished_jobs: 0,
-            abandoned_jobs: 0,
             tasks,
-            attempts: tasks,
             flowtime: summary.clone(),
-            running_time: summary.clone(),
-            resource: summary.clone(),
-            slowdown: summary,
-            utilization: 0.5,
-            makespan: 100.0,
-            lost_attempts: 0,
-            disturbances: None,
+            resource: summary,
             copies: Copies { launched: 0, won: 0, wasted_share: 0.0 },
             versus_first: VersusFirst { flowtime_ratio: Some(1.0), ci95: None, bootstrap_ci95: None },
-            energy_joules: None,
-            energy: None,
             pocd: None,
-            deadlines: None,
-            events: 1,
+            ..result(policy, set, 1.0)
         }
     }
 
     fn compared(results: Vec<PolicyResult>) -> Comparison {
-        Comparison {
-            scenario: "small".to_owned(),
-            seeds: vec![1, 2],
-            knowledge: Knowledge::Oracle,
-            placement: Placement::First,
-            gamma: 0.01,
-            results,
-            cautions: Vec::new(),
-            notes: Vec::new(),
-            recorded: Vec::new(),
-            load: Vec::new(),
-            by_correlation: None,
-            recommendation: Vec::new(),
-        }
+        let (knowledge, placement) = (Knowledge::Oracle, Placement::First);
+        Comparison { knowledge, placement, gamma: 0.01, notes: Vec::new(), ..crate::html::tests::compared(results) }
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod live;
 mod run;
 mod sweep;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use application::{ApplicationPage, application_page};
 pub use applications::{ApplicationRow, ApplicationsPage, UnreadLog, applications_page};

@@ -41,7 +41,7 @@ fn summary(values: &[f64]) -> Summary {
     Summary::of(&halves)
 }
 
-fn result(policy: &str, set: &[(&str, &str)], factor: f64) -> PolicyResult {
+pub(crate) fn result(policy: &str, set: &[(&str, &str)], factor: f64) -> PolicyResult {
     let values: Vec<f64> = (1..=40).map(|at| f64::from(at) * factor).collect();
     PolicyResult {
         policy: policy.to_owned(),
@@ -73,7 +73,7 @@ fn result(policy: &str, set: &[(&str, &str)], factor: f64) -> PolicyResult {
     }
 }
 
-fn compared(results: Vec<PolicyResult>) -> Comparison {
+pub(crate) fn compared(results: Vec<PolicyResult>) -> Comparison {
     Comparison {
         scenario: "small".to_owned(),
         seeds: vec![1, 2],

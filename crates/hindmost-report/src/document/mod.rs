@@ -127,7 +127,7 @@ impl Text {
     }
 
     /// Returns the text without marks.
-    fn unmarked(&self) -> String {
+    pub(crate) fn unmarked(&self) -> String {
         self.0.iter().map(|span| span.text.as_str()).collect()
     }
 }

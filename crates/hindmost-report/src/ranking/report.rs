@@ -3,10 +3,10 @@
 use hindmost_core::reproduction::{OverallRow, RankedKind, Ranking, RankingLevel};
 
 use super::{
-    GROUP_CAPTION, GROUPS, TextTable, change, difference, group_tables, knowledge_table, made_by, mean_rank,
-    mean_rank_interval, overall_table, pictures, pocd_worlds, range, sorted, world_facts, world_table,
+    GROUP_CAPTION, GROUPS, change, difference, group_tables, knowledge_table, made_by, mean_rank, mean_rank_interval,
+    overall_table, pictures, pocd_worlds, range, sorted, world_facts, world_table,
 };
-use crate::document::{Column as Heading, Document, Form, Frame, Picture, Role, Table, Text};
+use crate::document::{Document, Form, Frame, Picture, Role, Table, Text};
 use crate::html::{Step, glossary};
 use crate::reproduction::PlotFile;
 use crate::table::{Column, named, narrowed};
@@ -124,14 +124,13 @@ fn all_tables(document: &mut Document, ranking: &Ranking) {
     }
     for table in groups {
         let caption = format!("{}:", table.caption);
-        document.table(of_texts(is_page, table, caption));
+        add_table(document, table, caption);
     }
     over_all_worlds(document, ranking, level);
-    if let Some((table, headings)) = knowledge_table(ranking) {
+    if let Some(table) = knowledge_table(ranking) {
         document.heading(2, "What policies know");
         let caption = table.caption.clone();
-        let table = Table { columns: columns(&headings), ..of_texts(is_page, table, caption) };
-        document.table(table);
+        add_table(document, table, caption);
         if is_page {
             drawn.for_each(|picture| document.picture(picture));
         }
@@ -152,7 +151,7 @@ fn all_tables(document: &mut Document, ranking: &Ranking) {
         document.paragraph(&world.decides);
         let table = world_table(level, world);
         let caption = table.caption.clone();
-        document.details("All policies", |inside| inside.table(of_texts(is_page, table, caption)));
+        document.details("All policies", |inside| add_table(inside, table, caption));
     }
     document.heading(2, "How to read this");
     document.list(&ranking.notes);
@@ -173,24 +172,17 @@ fn over_all_worlds(document: &mut Document, ranking: &Ranking, level: &RankingLe
             document.paragraph(format!("{}.", table.caption));
         }
         let caption = if is_page { format!("{heading}. {}", table.caption) } else { format!("{heading}:") };
-        document.table(of_texts(is_page, table, caption));
+        add_table(document, table, caption);
     }
 }
 
-/// Returns columns of numbers, but for names and the column `decided by`.
-fn columns(headings: &[impl AsRef<str>]) -> Vec<Heading> {
-    let column =
-        |heading: &str| Heading { is_text: ["policy", "decided by"].contains(&heading), ..Heading::new(heading) };
-    headings.iter().map(|heading| column(heading.as_ref())).collect()
-}
-
-/// Returns a table of texts with this caption.
-fn of_texts(is_page: bool, table: TextTable, caption: String) -> Table {
-    let named = |mut row: Vec<String>| {
-        let name = row.remove(0);
-        let name = if is_page { Text::from(name) } else { Text::default().code(name) };
-        std::iter::once(name).chain(row.into_iter().map(Text::from)).collect::<Vec<_>>()
-    };
-    let columns = columns(&table.columns);
-    Table { caption, columns, ..Table::default() }.with_rows(table.rows.into_iter().map(named))
+/// Adds a table; Markdown shows names of policies as code.
+fn add_table(document: &mut Document, mut table: Table, caption: String) {
+    table.caption = caption;
+    if document.form() == Form::Markdown {
+        for name in table.rows.iter_mut().filter_map(|row| row.first_mut()) {
+            *name = Text::default().code(name.unmarked());
+        }
+    }
+    document.table(table);
 }

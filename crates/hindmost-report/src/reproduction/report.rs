@@ -2,7 +2,7 @@
 
 use hindmost_core::reproduction::{Claim, Measured, Reading, Reproduction, Verdict};
 
-use super::first_screen::{FirstScreen, Value, base_value, beside_base, best_value, first_screen};
+use super::first_screen::{Value, base_value, beside_base, best_value, coverage, factors, minutes, quantiles};
 use super::forest::{FOREST_FILE, forest, forest_caption};
 use super::matrix::{matrix, search_sentences, sign};
 use super::wording::{counts, opening, same_results, seeds_sentence, span, verdict_text};
@@ -17,7 +17,7 @@ const MOST_DOTS: usize = 16;
 /// Builds the document. A terminal shows the claims by figure, the other forms in one table with links of `names` to the pages
 /// of the figures.
 pub(super) fn report(reproduction: &Reproduction, form: Form, names: &Names) -> Document {
-    let report = Report { reproduction, names, first: first_screen(reproduction) };
+    let report = Report { reproduction, names };
     let mut document = Document::new(form);
     let first = [Report::opening, Report::headline].as_slice();
     let answer = [Report::forest, Report::decides, Report::quantiles, Report::tested].as_slice();
@@ -64,7 +64,6 @@ pub(super) fn value_text(value: &Value) -> Text {
 struct Report<'a> {
     reproduction: &'a Reproduction,
     names: &'a Names,
-    first: FirstScreen,
 }
 
 impl Report<'_> {
@@ -74,7 +73,7 @@ impl Report<'_> {
         match document.form() {
             Form::Terminal => {
                 document.paragraph(format!("{paper}{quick}: {title}"));
-                if !self.first.answer.is_empty() {
+                if !self.reproduction.answer.is_empty() {
                     document.gap();
                 }
             }
@@ -84,7 +83,7 @@ impl Report<'_> {
             }
             Form::Page => {}
         }
-        for (at, sentence) in self.first.answer.iter().enumerate() {
+        for (at, sentence) in self.reproduction.answer.iter().enumerate() {
             let (opening, details) = opening(sentence.trim());
             let text = if at == 0 { Text::default().strong(opening) } else { opening.into() };
             document.paragraph_as(Role::Answer, text.plain(details));
@@ -99,7 +98,9 @@ impl Report<'_> {
     /// Adds the claims of the abstract.
     fn headline(&self, document: &mut Document) {
         let form = document.form();
-        if self.first.claims.is_empty() {
+        let claims = self.claims().filter(|(.., claim)| claim.in_abstract || claim.in_headline);
+        let claims: Vec<_> = claims.collect();
+        if claims.is_empty() {
             return;
         }
         let heading = "Claims of the abstract and the headline";
@@ -108,14 +109,16 @@ impl Report<'_> {
         document.heading(2, format!("{heading}{signs}"));
         let mut table = Table { layout: Layout::Headline, ..Table::default() };
         table.columns = Self::columns(form, &["Claimed:"], &["Best joint reading:"]);
-        for claim in &self.first.claims {
-            let link = self.link(claim.figure, claim.at);
+        for (figure, at, claim) in claims {
+            let (link, claimed) = (self.link(figure, at), format!("{} ({})", claim.claimed, claim.section));
             let name = match form {
-                Form::Page => vec![Text::default().link(link, &claim.claimed)],
-                _ => numbered(form, claim.number, link).chain([Text::from(&claim.claimed)]).collect(),
+                Form::Page => vec![Text::default().link(link, claimed)],
+                _ => numbered(form, claim.number, link).chain([Text::from(claimed)]).collect(),
             };
-            let verdict = verdict_cell(form, &claim.verdict, &claim.short);
-            table.row(name.into_iter().chain([value_text(&claim.base), value_text(&claim.best), verdict]));
+            let base = value_text(&base_value(self.reproduction, claim));
+            let best = value_text(&best_value(self.reproduction, claim));
+            let verdict = verdict_cell(form, &claim.verdict, &claim.short_verdict());
+            table.row(name.into_iter().chain([base, best, verdict]));
         }
         document.table(table);
         if form != Form::Terminal {
@@ -164,14 +167,14 @@ impl Report<'_> {
 
     /// Adds what decides the headline.
     fn decides(&self, document: &mut Document) {
-        let first = &self.first;
-        if first.factors.is_empty() {
+        let (about, factors, others) = factors(self.reproduction);
+        if factors.is_empty() {
             return;
         }
         document.heading(2, "What decides it");
         if document.form() == Form::Terminal {
-            document.paragraph(&first.about_factors);
-            for factor in &first.factors {
+            document.paragraph(about);
+            for factor in &factors {
                 let claimed = if factor.claimed.is_empty() { String::new() } else { format!("{}: ", factor.claimed) };
                 let line = format!(
                     "{claimed}{} to {}, a swing of {}; base reading {}",
@@ -180,38 +183,40 @@ impl Report<'_> {
                 document.entry(&factor.name, [line]);
             }
         } else {
-            let has_claims = first.factors.iter().any(|factor| !factor.claimed.is_empty());
+            let has_claims = factors.iter().any(|factor| !factor.claimed.is_empty());
             let claim = has_claims.then_some("Claim:");
             let headings = ["Detail:"].into_iter().chain(claim).chain(["Base reading", "Lowest:", "Highest:", "Swing"]);
-            let mut table = Table::new(&first.about_factors, &headings.collect::<Vec<_>>()).laid_out(Layout::Stacked);
-            for factor in &first.factors {
+            let mut table = Table::new(about, &headings.collect::<Vec<_>>()).laid_out(Layout::Stacked);
+            for factor in &factors {
                 let claimed = has_claims.then_some(&factor.claimed);
                 let values = [&factor.base, &factor.low, &factor.high, &factor.swing];
                 table.row(std::iter::once(&factor.name).chain(claimed).chain(values));
             }
             document.table(table);
         }
-        document.paragraph_as(Role::Small, &first.other_factors);
+        document.paragraph_as(Role::Small, others);
     }
 
     /// Adds quantiles beside means.
     fn quantiles(&self, document: &mut Document) {
-        let Some(quantiles) = &self.first.quantiles else { return };
+        let Some(tails) = &self.reproduction.heavy_tails else { return };
+        let (about, rows) = quantiles(tails);
         document.heading(2, "Quantiles beside the means");
         let headings = QUANTILE_HEADINGS.map(|heading| format!("{heading}:"));
-        let table = Table::new(full(&quantiles.about), &headings.each_ref().map(String::as_str));
-        document.table(table.laid_out(Layout::Stacked).with_rows(&quantiles.rows));
+        let table = Table::new(full(&about), &headings.each_ref().map(String::as_str));
+        document.table(table.laid_out(Layout::Stacked).with_rows(rows));
     }
 
     /// Adds how many claims were tested, with which command and which seeds.
     fn tested(&self, document: &mut Document) {
-        let FirstScreen { coverage, command, minutes, .. } = &self.first;
+        let (coverage, minutes) = (coverage(self.reproduction), minutes(self.reproduction));
+        let command = format!("hindmost {}", self.reproduction.command);
         let (counts, seeds) = (counts(self.reproduction), seeds_sentence(self.reproduction));
         match document.form() {
             Form::Terminal => {
                 document.gap();
                 let command = format!("Command: {command}. {minutes}");
-                document.paragraphs(Role::Usual, [coverage, &counts, &command, &seeds]);
+                document.paragraphs(Role::Usual, [coverage, counts, command, seeds]);
                 return;
             }
             _ => document.heading(2, "What was tested"),
@@ -268,17 +273,18 @@ impl Report<'_> {
         }
     }
 
-    /// Returns the tested claims, or those that were not run, each with its figure and its position among all claims.
-    fn claims(&self, is_tested: bool) -> Vec<(usize, usize, &Claim)> {
+    /// Returns all claims, each with the position of its figure and its position among all claims.
+    fn claims(&self) -> impl Iterator<Item = (usize, usize, &Claim)> {
         let figures = self.reproduction.figures.iter().enumerate();
-        let all = figures.flat_map(|(at, figure)| figure.claims.iter().map(move |claim| (at, claim))).enumerate();
-        let all = all.map(|(at, (figure, claim))| (figure, at, claim));
-        all.filter(|(.., claim)| matches!(claim.verdict, Verdict::NotRun { .. }) != is_tested).collect()
+        let all = figures.flat_map(|(figure, one)| one.claims.iter().map(move |claim| (figure, claim)));
+        all.enumerate().map(|(at, (figure, claim))| (figure, at, claim))
     }
 
     /// Adds the table of all tested claims.
     fn all_claims(&self, document: &mut Document) {
-        let (form, claims) = (document.form(), self.claims(true));
+        let form = document.form();
+        let tested = self.claims().filter(|(.., claim)| !matches!(claim.verdict, Verdict::NotRun { .. }));
+        let claims: Vec<_> = tested.collect();
         if claims.is_empty() {
             return;
         }
@@ -325,20 +331,18 @@ impl Report<'_> {
 
     /// Adds the claims that were not run, with the reasons.
     fn not_run(&self, document: &mut Document) {
-        let claims = self.claims(false);
-        if claims.is_empty() {
-            return;
-        }
-        document.heading(2, "Claims that were not run");
         let headings = ["#:", "Claim:", "Claimed:", "Why it was not run:"];
         let mut table = Table::new("", &headings).laid_out(Layout::Stacked);
-        for (figure, at, claim) in claims {
+        for (figure, at, claim) in self.claims() {
             let Verdict::NotRun { why } = &claim.verdict else { continue };
             let number = Text::default().link(self.link(figure, at), claim.number.to_string());
             let cells = [claim.id.clone(), format!("{} ({})", claim.claimed, claim.section), capitalised(why)];
             table.row(std::iter::once(number).chain(cells.map(Text::from)));
         }
-        document.table(table);
+        if !table.rows.is_empty() {
+            document.heading(2, "Claims that were not run");
+            document.table(table);
+        }
     }
 
     /// Adds the readings with their descriptions; in a terminal, only the base reading, the best joint reading and the calibrated

@@ -4,7 +4,7 @@ use comfy_table::ContentArrangement;
 
 use super::{Block, Document, Role, Table};
 use crate::table::STYLE;
-use crate::text::{escaped, wrapped};
+use crate::text::{escaped, indented, wrapped};
 
 /// Terminals with fewer columns than this get lists instead of tables.
 const TABLE_FROM_WIDTH: u16 = 80;
@@ -68,15 +68,11 @@ impl Terminal {
     }
 
     fn item(&self, text: &str) -> String {
-        self.wrapped(&format!("- {text}"), 2)
+        indented("- ", &escaped(text), self.columns)
     }
 
     fn entry(&self, name: &str, lines: impl Iterator<Item = String>) -> String {
-        let line = |line: String| {
-            let lines = wrapped(&escaped(&line), self.columns.saturating_sub(2), 0);
-            format!("  {}\n", lines.replace('\n', "\n  "))
-        };
-        self.item(name) + &lines.map(line).collect::<String>()
+        self.item(name) + &lines.map(|line| indented("  ", &escaped(&line), self.columns)).collect::<String>()
     }
 
     /// Returns a table with as many lines for a row as its cells need, or a list if the terminal is narrow.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hindmost_core::ids::{AttemptId, TaskId};
-use hindmost_core::metrics::{FailedTask, RunState, RunSummary};
+use hindmost_core::metrics::{Copies, FailedTask, RunState, RunSummary};
 use hindmost_core::timeline::Timeline;
 
 use super::copies::{attempt_list, copies_table};
@@ -114,12 +114,7 @@ fn facts(page: &RunPage<'_>) -> Vec<(&'static str, String)> {
     };
     fact("tasks", grouped(summary.tasks) + &withdrawn);
     fact("attempts", grouped(summary.attempts));
-    let won = match (copies.launched, copies.won) {
-        (0, _) => String::new(),
-        (1, 1) => ", and it finished first".to_owned(),
-        (1, _) => ", and it did not finish first".to_owned(),
-        (_, won) => format!(", and {} of them finished first", grouped(won)),
-    };
+    let won = if copies.launched == 0 { String::new() } else { format!(", and {}", finished_first(copies)) };
     fact("copies", format!("{} started{won}", grouped(copies.launched)));
     let broken = summary.phases.iter().any(|phase| phase.broken > 0);
     fact(
@@ -256,6 +251,15 @@ fn attempts(document: &mut Document, page: &RunPage<'_>) {
     list.add_to(document, "All attempts by task (times count from the start of the run)", note);
 }
 
+/// Says how many of the copies, of which there is at least one, finished first.
+fn finished_first(copies: Copies) -> String {
+    match (copies.launched, copies.won) {
+        (1, 0) => "it did not finish first".to_owned(),
+        (1, _) => "it finished first".to_owned(),
+        (_, won) => format!("{} of them finished first", grouped(won)),
+    }
+}
+
 /// Introduces the table of copies, which has `listed` rows.
 fn copies_about(summary: &RunSummary, listed: usize) -> String {
     let launched = summary.copies.launched;
@@ -264,11 +268,7 @@ fn copies_about(summary: &RunSummary, listed: usize) -> String {
     }
     let which = if (listed as u64) < launched { format!(" The first {listed} are below.") } else { String::new() };
     let copies = if launched == 1 { "One copy was".to_owned() } else { format!("{} copies were", grouped(launched)) };
-    let won = match (launched, summary.copies.won) {
-        (1, 0) => "it did not finish first".to_owned(),
-        (1, _) => "it finished first".to_owned(),
-        (_, won) => format!("{} of them finished first", grouped(won)),
-    };
+    let won = finished_first(summary.copies);
     let gained = gain(summary).into_iter().chain(lessons(summary)).map(|text| text + " ").collect::<String>();
     format!(
         "{copies} started while another attempt of the same task was running, and {won}. {gained}The policy gives these \

@@ -136,7 +136,7 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
     document.paragraph_as(Role::Finding, whole(diagnosis, wall_time));
     document.paragraphs(Role::Finding, diagnosis.unsuccessful.map(unsuccessful));
     document.gap();
-    document.laid_out(table(COLUMNS, wall_time.parts.iter().map(|part| (part.what, part)), width));
+    document.laid_out(table(COLUMNS, &wall_time.parts, |part| part.what, width));
     document.gap();
     for part in wall_time.parts.iter().filter(|part| part.share >= WORTH) {
         document.paragraphs(Role::Finding, cure_of_part(part, diagnosis));
@@ -246,7 +246,7 @@ pub fn total(total: &DiagnosisTotal, width: u16) -> String {
     let columns = usize::from(width);
     let heading = format!("{}, {} of wall time", counted(total.applications, "application"), duration(total.seconds));
     let heading = if total.applications > 1 { heading + " in all" } else { heading };
-    let table = table(TOTAL_COLUMNS, total.parts.iter().map(|part| (part.what, part)), width);
+    let table = table(TOTAL_COLUMNS, &total.parts, |part| part.what, width);
     let mut text = format!("{}\n\n{table}\n\n", wrapped(&heading, columns, 0));
     for sentence in [last(&total.finished_last), Some(stragglers(&total.stragglers, None))].into_iter().flatten() {
         text += &format!("{}\n", wrapped(&sentence, columns, 0));
@@ -310,9 +310,9 @@ pub(crate) fn tasks(finished: u64, all: u64) -> String {
 }
 
 /// Draws a table of what time was spent on.
-fn table<'a, T: 'a>(columns: &[Column<T>], parts: impl Iterator<Item = (Spent, &'a T)> + Clone, width: u16) -> String {
+fn table<T>(columns: &[Column<T>], parts: &[T], what: fn(&T) -> Spent, width: u16) -> String {
     narrowed(columns, width, 20, |columns, name_width| {
-        let rows = parts.clone().map(|(what, part)| (name(spent(what), name_width, ELLIPSIS), part));
+        let rows = parts.iter().map(|part| (name(spent(what(part)), name_width, ELLIPSIS), part));
         named("time spent on", rows, columns)
     })
 }

@@ -1,9 +1,9 @@
 //! Renders results as pages of HTML, each in one file. A page loads nothing, runs no scripts (except the live page), and suits
 //! phones, dark screens and paper.
 //!
-//! The templates escape all text. Only style sheets and pictures are inserted without escaping; pictures escape their
-//! own text. Control characters and marks of the writing direction are shown as escape sequences, and long texts are
-//! cut.
+//! The printer of documents escapes all text (`report/src/document`). Only style sheets and pictures are inserted without escaping;
+//! pictures escape their own text. Control characters and marks of the writing direction are shown as escape sequences, and long
+//! texts are cut.
 
 mod application;
 mod applications;

@@ -1,9 +1,10 @@
-//! Renders what would have made an application faster, as text for the terminal.
+//! Says what would have made an application faster.
 
 use hindmost_core::metrics::{Advice, Recommended, RecordedTime, SettingChange};
 
 use crate::comparison::recorded;
-use crate::text::{counted, duration, escaped, percent, wrapped};
+use crate::document::{Document, Form, Role, Table};
+use crate::text::{capitalised, counted, duration, escaped, percent};
 
 /// The least gain that is worth a change, and the most that it may lose, as shares of the wall time.
 const WORTH: f64 = 0.02;
@@ -11,51 +12,51 @@ const HARM: f64 = -0.01;
 /// The least core-hours that are shown as such.
 const SMALL: f64 = 0.005;
 
-/// Returns the advice for an application with so many jobs: recommended changes with their settings, then what was tried beside them,
-/// then warnings.
-pub(crate) fn text(advice: &Advice, jobs: u64, width: usize) -> String {
-    let Some(calibration) = &advice.calibration else { return String::new() };
-    let line = |words: &str| wrapped(words, width, 2) + "\n";
-    let mut text = format!("\nWhat would help\n{}", line(&replayed(advice, calibration, jobs)));
-    if !calibration.calibrated {
-        return text;
+/// Adds the advice for an application with so many jobs: recommended changes with their settings, then what was tried beside them,
+/// then warnings. Adds nothing without a replay.
+pub(crate) fn add_advice(document: &mut Document, advice: &Advice, jobs: u64) {
+    let Some(calibration) = &advice.calibration else { return };
+    document.heading(2, "What would help");
+    document.paragraph_as(Role::Finding, replayed(advice, calibration, jobs));
+    if calibration.calibrated {
+        add_changes(document, advice);
     }
+    if document.form() == Form::Page {
+        let tried = advice.tried.iter().map(|one| {
+            let [least, most] = range(one);
+            [one.title.clone(), share(one.gain_share), least, most, duration(one.gain_seconds.max(0.0))]
+        });
+        let table = Table::new("All changes that were tried", &["change:", "gain", "least", "most", "time"]);
+        document.table(table.with_rows(tried));
+    }
+}
+
+fn add_changes(document: &mut Document, advice: &Advice) {
     let (recommended, others): (Vec<_>, Vec<_>) = advice.tried.iter().partition(|one| one.recommended);
-    if let Some(words) = withheld(advice) {
-        text += &line(&words);
-    }
+    // A page has a table of them.
+    let others = |beginning| match document.form() {
+        Form::Page => String::new(),
+        _ => in_short(beginning, &others),
+    };
+    let (tried, tried_too) = (others("Tried"), others("Tried, too"));
+    document.paragraphs(Role::Finding, withheld(advice));
     if recommended.is_empty() {
-        text += &line(format!("{} {}", nothing(advice), in_short("Tried", &others)).trim_end());
-        for words in reasons(advice) {
-            text += &line(words);
+        document.paragraph_as(Role::Finding, format!("{} {tried}", nothing(advice)).trim_end());
+    } else {
+        for one in &recommended {
+            document.paragraph_as(Role::Finding, sentence(one, is_open(advice)));
+            document.code(one.settings.iter().flat_map(of_setting).collect::<Vec<_>>().join("\n"));
         }
-        return text;
+        document.paragraph_as(Role::Finding, tried_too);
     }
-    for one in &recommended {
-        text += &line(&sentence(one, is_open(advice)));
-        for setting in &one.settings {
-            // Ready to paste, so never wrapped.
-            for line in of_setting(setting) {
-                text += &format!("    {line}\n");
-            }
-        }
-    }
-    if !others.is_empty() {
-        text += &line(&in_short("Tried, too", &others));
-    }
-    for words in reasons(advice) {
-        text += &line(words);
-    }
+    document.paragraphs(Role::Finding, reasons(advice));
     if recommended.iter().any(|one| one.is_about_copies) {
-        for warning in &advice.warnings {
-            text += &line(&format!("Careful: {warning}"));
-        }
+        document.paragraphs(Role::Caution, advice.warnings.iter().map(|warning| format!("Careful: {warning}")));
     }
-    text
 }
 
 /// Compares the recorded times of so many jobs with the replayed ones, and says over how many seeds forecasts are.
-pub(crate) fn replayed(advice: &Advice, calibration: &RecordedTime, jobs: u64) -> String {
+fn replayed(advice: &Advice, calibration: &RecordedTime, jobs: u64) -> String {
     let replayed = recorded::sentence_of(calibration, jobs);
     if advice.tried.is_empty() {
         return replayed;
@@ -64,12 +65,12 @@ pub(crate) fn replayed(advice: &Advice, calibration: &RecordedTime, jobs: u64) -
 }
 
 /// Returns the least and the largest gain as shares of the wall time.
-pub(crate) fn range(one: &Recommended) -> [String; 2] {
+fn range(one: &Recommended) -> [String; 2] {
     one.gain_share_range.map(share)
 }
 
 /// Says that nothing is recommended, and which policy would have helped that the engine does not have.
-pub(crate) fn nothing(advice: &Advice) -> String {
+fn nothing(advice: &Advice) -> String {
     let helps = |one: &&Recommended| {
         let has_no_setting = one.settings.is_empty() && one.condition.is_none() && one.is_about_copies;
         has_no_setting && one.gain_share >= WORTH && one.gain_share_range[0] >= HARM
@@ -93,12 +94,12 @@ pub(crate) fn nothing(advice: &Advice) -> String {
 }
 
 /// Says why settings are not offered, and what the log shows of whether copies would take as long as their originals.
-pub(crate) fn reasons(advice: &Advice) -> impl Iterator<Item = &str> {
+fn reasons(advice: &Advice) -> impl Iterator<Item = &str> {
     advice.not_offered.iter().chain(&advice.evidence).map(|words| &**words)
 }
 
 /// Says why changes that would gain something are not recommended.
-pub(crate) fn withheld(advice: &Advice) -> Option<String> {
+fn withheld(advice: &Advice) -> Option<String> {
     let mut held = advice.tried.iter().filter(|one| !one.recommended && !one.is_bound && one.gain_share_range[1] > 0.0);
     let one = held.find(|one| one.condition.is_some())?;
     let why = one.condition.as_deref().unwrap_or_default();
@@ -111,13 +112,13 @@ pub(crate) fn withheld(advice: &Advice) -> Option<String> {
 
 /// True if the gain of copies may be anything in its range, because the log does not show whether they would take as long as their
 /// originals.
-pub(crate) fn is_open(advice: &Advice) -> bool {
+fn is_open(advice: &Advice) -> bool {
     let is_unknown = advice.calibration.as_ref().is_some_and(|one| one.task_itself_likeliest.is_none());
     is_unknown && advice.evidence.is_some()
 }
 
 /// Returns a change with its gain and its cost. If the gain `is_open`, that of copies has no middle.
-pub(crate) fn sentence(one: &Recommended, is_open: bool) -> String {
+fn sentence(one: &Recommended, is_open: bool) -> String {
     let [least, most] = one.gain_share_range;
     let seconds = if one.is_bound { one.gain_seconds_range[1] } else { one.gain_seconds };
     let seconds = duration(seconds.max(0.0));
@@ -129,11 +130,11 @@ pub(crate) fn sentence(one: &Recommended, is_open: bool) -> String {
     } else {
         format!("{} of the wall time ({} to {}), {seconds}", share(one.gain_share), share(least), share(most))
     };
-    format!("{}: saves {gain}; {}", capital(&one.title), cost(one.extra_core_hours))
+    format!("{}: saves {gain}; {}", capitalised(&one.title), cost(one.extra_core_hours))
 }
 
 /// Returns a share that may be negative.
-pub(crate) fn share(share: f64) -> String {
+fn share(share: f64) -> String {
     if share < 0.0 { format!("−{}", percent(-share)) } else { percent(share) }
 }
 
@@ -146,7 +147,7 @@ fn cost(hours: f64) -> String {
 }
 
 /// Returns a setting with its new value, after its value in the log as a comment. In files of settings, a comment has a line of its own.
-pub(crate) fn of_setting(setting: &SettingChange) -> [String; 2] {
+fn of_setting(setting: &SettingChange) -> [String; 2] {
     // A program is no setting.
     if setting.name == "program" {
         let recorded = setting.recorded.as_deref().unwrap_or("another program");
@@ -169,16 +170,17 @@ fn in_short(beginning: &str, others: &[&Recommended]) -> String {
     if names.is_empty() { String::new() } else { format!("{beginning}: {}.", names.join("; ")) }
 }
 
-fn capital(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use hindmost_core::metrics::RecordedTime;
 
     use super::*;
+
+    fn text(advice: &Advice, jobs: u64, width: u16) -> String {
+        let mut document = Document::new(Form::Terminal);
+        add_advice(&mut document, advice, jobs);
+        document.text(width)
+    }
 
     fn advice(tried: Vec<Recommended>, calibrated: bool) -> Advice {
         let calibration = RecordedTime {

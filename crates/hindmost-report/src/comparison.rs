@@ -11,7 +11,7 @@ use hindmost_math::plain::Plain;
 
 use crate::figures::raised;
 use crate::table::{Column, STYLE, finished, narrowed_with_columns, widest};
-use crate::text::{counted, grouped, percent, wrapped};
+use crate::text::{counted, full, grouped, percent, wrapped};
 
 use half_width::{half_width, with_half_width};
 
@@ -166,25 +166,34 @@ struct Headings {
     left_out: Vec<&'static str>,
 }
 
-/// Draws the table of a sweep's point, and adds its columns to `headings`.
-fn table(rows: &[&PolicyResult], seeds: usize, width: u16, headings: &mut Headings) -> String {
+/// Returns the columns of a sweep's point, without percentiles of single jobs and values that no policy has.
+pub(crate) fn known_columns(rows: &[&PolicyResult], seeds: usize) -> Vec<&'static Column<PolicyResult>> {
     let single = one_job(rows, seeds);
     let percentiles = [P50, P50_INTERVAL, P95, P95_INTERVAL, P99, P99_INTERVAL];
     let unknown = |column: &Column<PolicyResult>| {
-        let may_be_unknown = INTERVALS.contains(&column.heading) || [ENERGY, MET, LATENESS].contains(&column.heading);
+        let may_be_unknown = is_interval(column) || [ENERGY, MET, LATENESS].contains(&column.heading);
         may_be_unknown && rows.iter().all(|row| (column.cell)(row) == MISSING)
     };
-    let columns = || {
-        let columns = COLUMNS.iter().filter(|column| !single || !percentiles.contains(&column.heading));
-        columns.filter(|column| !unknown(column))
-    };
+    let columns = COLUMNS.iter().filter(|column| !single || !percentiles.contains(&column.heading));
+    columns.filter(|column| !unknown(column)).collect()
+}
+
+/// Returns whether a column has the intervals of the column before it.
+pub(crate) fn is_interval(column: &Column<PolicyResult>) -> bool {
+    INTERVALS.contains(&column.heading)
+}
+
+/// Draws the table of a sweep's point, and adds its columns to `headings`.
+fn table(rows: &[&PolicyResult], seeds: usize, width: u16, headings: &mut Headings) -> String {
+    let known = known_columns(rows, seeds);
     // Names of policies are never shortened. If the table is still too wide, its cells are wrapped.
-    let (mut drawn, mut shown) = narrowed_with_columns(columns(), width, 1, |columns, _| draw(columns, rows, None));
+    let (mut drawn, mut shown) =
+        narrowed_with_columns(known.iter().copied(), width, 1, |columns, _| draw(columns, rows, None));
     if widest(&drawn) > usize::from(width) {
         shown = COLUMNS.iter().filter(|column| column.from_width == 0).collect();
         drawn = draw(&shown, rows, Some(width));
     }
-    for heading in columns().map(|column| column.heading) {
+    for heading in known.iter().map(|column| column.heading) {
         let is_shown = shown.iter().any(|column| column.heading == heading);
         let list = if is_shown { &mut headings.shown } else { &mut headings.left_out };
         if !list.contains(&heading) {
@@ -215,8 +224,8 @@ fn draw(columns: &[&Column<PolicyResult>], rows: &[&PolicyResult], width: Option
     finished(&mut table, 1)
 }
 
-/// Explains the columns that are shown, and what the numbers leave out.
-fn footnotes(compared: &Comparison, width: u16, columns: &Headings) -> String {
+/// Explains the columns with these headings.
+pub(crate) fn legend(compared: &Comparison, shown: &[&str]) -> String {
     let has_intervals = compared.results.iter().any(|row| row.flowtime.ci95.is_some());
     let mean = if has_intervals { " The mean is over the seeds' means, ± half of its 95% interval." } else { "" };
     let mut legend = format!(
@@ -240,14 +249,39 @@ fn footnotes(compared: &Comparison, width: u16, columns: &Headings) -> String {
         (LATENESS, " Lateness: mean of max(0, finish − deadline) of finished jobs."),
         (ENERGY, " Energy: that of all nodes, idle power included, in the runs of all seeds together."),
     ] {
-        if columns.shown.contains(&heading) {
+        if shown.contains(&heading) {
             legend += meaning;
         }
     }
-    if INTERVALS.iter().any(|heading| columns.shown.contains(heading)) {
+    if INTERVALS.iter().any(|heading| shown.contains(heading)) {
         legend += " Intervals: 95% intervals, that of versus first by the paired bootstrap.";
     }
-    let mut notes = vec![legend];
+    legend
+}
+
+/// Says what the numbers of these results leave out, or count in a way that is easily overlooked. `shown` are the headings of the
+/// columns.
+pub(crate) fn not_counted(rows: &[&PolicyResult], shown: &[&str]) -> Vec<String> {
+    let except = if shown.contains(&MET) { " except the deadlines" } else { "" };
+    let all = [
+        (of_each(rows, |row| row.unfinished_jobs), format!("Unfinished jobs, not counted in any number above{except}")),
+        (of_each(rows, |row| row.abandoned_jobs), "Abandoned jobs, which count only as missed deadlines".to_owned()),
+        (
+            of_each(rows, |row| row.deadlines.as_ref().map_or(0, |deadlines| deadlines.undecided)),
+            "Jobs that were unfinished when the run ended, before their deadlines, and count as neither met nor missed"
+                .to_owned(),
+        ),
+        (
+            of_each(rows, |row| row.lost_attempts),
+            "Attempts lost with their nodes (their resource counts as wasted)".to_owned(),
+        ),
+    ];
+    all.into_iter().filter_map(|(each, what)| Some(format!("{what}: {}.", each?))).collect()
+}
+
+/// Explains the columns that are shown, and what the numbers leave out.
+fn footnotes(compared: &Comparison, width: u16, columns: &Headings) -> String {
+    let mut notes = vec![legend(compared, &columns.shown)];
     notes.extend(compared.cautions.iter().map(|caution| format!("Caution: {}.", caution.trim_end_matches('.'))));
     if !columns.left_out.is_empty() {
         let names: Vec<&str> =
@@ -257,14 +291,8 @@ fn footnotes(compared: &Comparison, width: u16, columns: &Headings) -> String {
             names.join(", ").replace('\n', " ")
         ));
     }
-    if let Some(each) = of_each(&compared.results.iter().collect::<Vec<_>>(), |row| row.unfinished_jobs) {
-        let except = if columns.shown.contains(&MET) { " except the deadlines" } else { "" };
-        notes.push(format!("Unfinished jobs, not counted in any number above{except}: {each}."));
-    }
-    notes.extend(abandoned_jobs(&compared.results.iter().collect::<Vec<_>>()));
-    notes.extend(undecided_deadlines(&compared.results.iter().collect::<Vec<_>>()));
-    notes.extend(lost_attempts(&compared.results.iter().collect::<Vec<_>>()));
-    notes.extend(compared.notes.iter().map(|note| capitalised(note)));
+    notes.extend(not_counted(&compared.results.iter().collect::<Vec<_>>(), &columns.shown));
+    notes.extend(compared.notes.iter().map(|note| full(note)));
     notes.iter().map(|note| wrapped(note, usize::from(width), 0)).collect::<Vec<_>>().join("\n")
 }
 
@@ -284,34 +312,6 @@ fn of_each(rows: &[&PolicyResult], of: impl Fn(&PolicyResult) -> u64) -> Option<
     counts.iter().any(|(_, count)| *count > 0).then(|| each.join(", ") + together)
 }
 
-/// Says how many attempts each policy lost with their nodes; `None` if no attempt was lost.
-pub(crate) fn lost_attempts(rows: &[&PolicyResult]) -> Option<String> {
-    let each = of_each(rows, |row| row.lost_attempts)?;
-    Some(format!("Attempts lost with their nodes (their resource counts as wasted): {each}."))
-}
-
-/// Says how many jobs each policy abandoned; `None` if no job was abandoned.
-pub(crate) fn abandoned_jobs(rows: &[&PolicyResult]) -> Option<String> {
-    let each = of_each(rows, |row| row.abandoned_jobs)?;
-    Some(format!("Abandoned jobs, which count only as missed deadlines: {each}."))
-}
-
-/// Says how many jobs were unfinished at the end of a run that ended before their deadlines; `None` if there are none.
-pub(crate) fn undecided_deadlines(rows: &[&PolicyResult]) -> Option<String> {
-    let each = of_each(rows, |row| row.deadlines.as_ref().map_or(0, |deadlines| deadlines.undecided))?;
-    Some(format!(
-        "Jobs that were unfinished when the run ended, before their deadlines, and count as neither met nor missed: {each}."
-    ))
-}
-
-/// Turns a note into a sentence with a capital letter and a full stop.
-fn capitalised(note: &str) -> String {
-    let mut chars = note.chars();
-    let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
-    let end = if note.ends_with(['.', '!', '?']) { "" } else { "." };
-    format!("{first}{}{end}", chars.as_str())
-}
-
 /// Formats a mean with half of its interval; a dash if there is no mean.
 pub(crate) fn with_interval(summary: &Summary) -> String {
     match (summary.mean, summary.ci95) {
@@ -321,7 +321,7 @@ pub(crate) fn with_interval(summary: &Summary) -> String {
 }
 
 /// Formats the share of deadlines that were met, with its interval; a dash if no job has a deadline.
-pub(crate) fn deadlines_met(row: &PolicyResult) -> String {
+fn deadlines_met(row: &PolicyResult) -> String {
     let interval = row.deadlines.as_ref().and_then(|deadlines| deadlines.pocd_ci95);
     match (row.pocd, interval) {
         (Some(met), Some([low, high])) => {
@@ -346,9 +346,9 @@ pub(crate) fn interval(ends: Option<[f64; 2]>) -> String {
 }
 
 /// Stands for a number that is not known.
-const MISSING: &str = "–";
+pub(crate) const MISSING: &str = "–";
 
-fn number(value: Option<f64>) -> String {
+pub(crate) fn number(value: Option<f64>) -> String {
     value.map_or(MISSING.to_owned(), significant)
 }
 
@@ -380,50 +380,25 @@ mod tests {
     use hindmost_core::metrics::{Copies, VersusFirst};
 
     use super::*;
+    use crate::html::tests::result;
 
     fn row(policy: &str, set: &[(&str, &str)], [jobs, tasks]: [u64; 2]) -> PolicyResult {
         let summary = Summary::of(&[&[1.0, 2.0][..]]);
         PolicyResult {
-            policy: policy.to_owned(),
-            set: set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             jobs,
-            unfinished_jobs: 0,
-            abandoned_jobs: 0,
             tasks,
-            attempts: tasks,
             flowtime: summary.clone(),
-            running_time: summary.clone(),
-            resource: summary.clone(),
-            slowdown: summary,
-            utilization: 0.5,
-            makespan: 100.0,
-            lost_attempts: 0,
-            disturbances: None,
+            resource: summary,
             copies: Copies { launched: 0, won: 0, wasted_share: 0.0 },
             versus_first: VersusFirst { flowtime_ratio: Some(1.0), ci95: None, bootstrap_ci95: None },
-            energy_joules: None,
-            energy: None,
             pocd: None,
-            deadlines: None,
-            events: 1,
+            ..result(policy, set, 1.0)
         }
     }
 
     fn compared(results: Vec<PolicyResult>) -> Comparison {
-        Comparison {
-            scenario: "small".to_owned(),
-            seeds: vec![1, 2],
-            knowledge: Knowledge::Oracle,
-            placement: Placement::First,
-            gamma: 0.01,
-            results,
-            cautions: Vec::new(),
-            notes: Vec::new(),
-            recorded: Vec::new(),
-            load: Vec::new(),
-            by_correlation: None,
-            recommendation: Vec::new(),
-        }
+        let (knowledge, placement) = (Knowledge::Oracle, Placement::First);
+        Comparison { knowledge, placement, gamma: 0.01, notes: Vec::new(), ..crate::html::tests::compared(results) }
     }
 
     #[test]

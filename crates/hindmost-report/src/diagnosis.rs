@@ -1,11 +1,12 @@
 //! Renders where the time of applications went, and why their stragglers were slow, as text for the terminal.
 
 use hindmost_core::metrics::{
-    Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, NoJobTime, SlowNode, Spent, StragglerCause,
+    Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, LostWork, NoJobTime, SlowNode, Spent, StragglerCause,
     StragglersByCause, TaskTime, TimePart, TotalPart, Unsuccessful, Variance, Waited, WallTime, Workers,
 };
 
-use crate::advice;
+use crate::advice::add_advice;
+use crate::document::{Document, Form, Role};
 use crate::table::{Column, named, narrowed};
 use crate::text::{counted, duration, escaped, grouped, name, percent, wrapped};
 
@@ -44,7 +45,7 @@ pub fn spent(what: Spent) -> &'static str {
 }
 
 /// What would shorten a part of the wall time.
-pub(crate) fn cure(what: Spent, diagnosis: &Diagnosis) -> Option<&'static str> {
+fn cure(what: Spent, diagnosis: &Diagnosis) -> Option<&'static str> {
     Some(match what {
         Spent::Work => return None,
         Spent::NoJob => {
@@ -75,6 +76,12 @@ pub(crate) fn cure(what: Spent, diagnosis: &Diagnosis) -> Option<&'static str> {
     })
 }
 
+/// Says what would shorten a part of the wall time, as a sentence without a capital letter.
+pub(crate) fn cure_of_part(part: &TimePart, diagnosis: &Diagnosis) -> Option<String> {
+    let cure = cure(part.what, diagnosis)?;
+    Some(format!("{} ({}): {cure}.", spent(part.what), percent(part.share)))
+}
+
 /// What a cause of stragglers is called, where this runs the attempts; `None` for several applications together.
 pub fn cause(cause: Cause, workers: Option<Workers>) -> &'static str {
     match cause {
@@ -99,7 +106,7 @@ pub fn cause(cause: Cause, workers: Option<Workers>) -> &'static str {
 }
 
 /// The columns of the table of parts, after the part's name.
-const COLUMNS: &[Column<TimePart>] = &[
+pub(crate) const COLUMNS: &[Column<TimePart>] = &[
     Column { heading: "wall time", from_width: 0, cell: |part| duration(part.seconds) },
     Column { heading: "share", from_width: 0, cell: |part| percent(part.share) },
     Column {
@@ -121,25 +128,19 @@ pub(crate) fn longest(part: &TimePart) -> String {
 
 /// Returns one application as text of at most `width` columns; below 40 columns, lines may be longer than that.
 pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
-    let columns = usize::from(width);
-    let mut text = wrapped(&title(diagnosis), columns, 0) + "\n";
+    let mut document = Document::new(Form::Terminal);
+    document.paragraph(title(diagnosis));
     let Some(wall_time) = &diagnosis.wall_time else {
-        return text + "  The log does not record when tasks ran.\n";
+        return document.text(width) + "  The log does not record when tasks ran.\n";
     };
-    let mut say = |sentence: &str| text += &format!("{}\n", wrapped(sentence, columns, 2));
-    say(&whole(diagnosis, wall_time));
-    if let Some(ended) = diagnosis.unsuccessful {
-        say(unsuccessful(ended));
-    }
-    text += &format!("\n{}\n\n", parts(wall_time, width));
-    let mut say = |sentence: &str| text += &format!("{}\n", wrapped(sentence, columns, 2));
+    document.paragraph_as(Role::Finding, whole(diagnosis, wall_time));
+    document.paragraphs(Role::Finding, diagnosis.unsuccessful.map(unsuccessful));
+    document.gap();
+    document.laid_out(table(COLUMNS, &wall_time.parts, |part| part.what, width));
+    document.gap();
     for part in wall_time.parts.iter().filter(|part| part.share >= WORTH) {
-        if let Some(cure) = cure(part.what, diagnosis) {
-            say(&format!("{} ({}): {cure}.", spent(part.what), percent(part.share)));
-        }
-        for detail in details(part, wall_time, diagnosis.workers) {
-            say(&detail);
-        }
+        document.paragraphs(Role::Finding, cure_of_part(part, diagnosis));
+        document.paragraphs(Role::Finding, details(part, wall_time, diagnosis.workers));
     }
     let sentences = [
         last(&diagnosis.finished_last),
@@ -152,13 +153,11 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
         lost(diagnosis, wall_time),
         failures(&diagnosis.failures, wall_time),
     ];
-    for sentence in sentences.into_iter().flatten() {
-        say(&sentence);
-    }
+    document.paragraphs(Role::Finding, sentences.into_iter().flatten());
     if let Some(advice) = &diagnosis.advice {
-        text += &advice::text(advice, diagnosis.jobs, columns);
+        add_advice(&mut document, advice, diagnosis.jobs);
     }
-    text
+    document.text(width)
 }
 
 /// How an application ended that did not succeed.
@@ -247,11 +246,7 @@ pub fn total(total: &DiagnosisTotal, width: u16) -> String {
     let columns = usize::from(width);
     let heading = format!("{}, {} of wall time", counted(total.applications, "application"), duration(total.seconds));
     let heading = if total.applications > 1 { heading + " in all" } else { heading };
-    let labels: Vec<String> = total.parts.iter().map(|part| spent(part.what).to_owned()).collect();
-    let table = narrowed(TOTAL_COLUMNS, width, 20, |columns, name_width| {
-        let rows = labels.iter().zip(&total.parts).map(|(label, part)| (name(label, name_width, ELLIPSIS), part));
-        named("time spent on", rows, columns)
-    });
+    let table = table(TOTAL_COLUMNS, &total.parts, |part| part.what, width);
     let mut text = format!("{}\n\n{table}\n\n", wrapped(&heading, columns, 0));
     for sentence in [last(&total.finished_last), Some(stragglers(&total.stragglers, None))].into_iter().flatten() {
         text += &format!("{}\n", wrapped(&sentence, columns, 0));
@@ -272,7 +267,7 @@ pub(crate) fn brief(applications: &[Diagnosis], width: u16) -> String {
 }
 
 /// The columns of the table of all applications, after the part's name.
-const TOTAL_COLUMNS: &[Column<TotalPart>] = &[
+pub(crate) const TOTAL_COLUMNS: &[Column<TotalPart>] = &[
     Column { heading: "wall time", from_width: 0, cell: |part| duration(part.seconds) },
     Column { heading: "share", from_width: 0, cell: |part| percent(part.share) },
 ];
@@ -314,10 +309,10 @@ pub(crate) fn tasks(finished: u64, all: u64) -> String {
     }
 }
 
-fn parts(wall_time: &WallTime, width: u16) -> String {
-    let labels: Vec<String> = wall_time.parts.iter().map(|part| spent(part.what).to_owned()).collect();
-    narrowed(COLUMNS, width, 20, |columns, name_width| {
-        let rows = labels.iter().zip(&wall_time.parts).map(|(label, part)| (name(label, name_width, ELLIPSIS), part));
+/// Draws a table of what time was spent on.
+fn table<T>(columns: &[Column<T>], parts: &[T], what: fn(&T) -> Spent, width: u16) -> String {
+    narrowed(columns, width, 20, |columns, name_width| {
+        let rows = parts.iter().map(|part| (name(spent(what(part)), name_width, ELLIPSIS), part));
         named("time spent on", rows, columns)
     })
 }
@@ -523,35 +518,47 @@ pub(crate) fn variance(variance: &Variance) -> String {
     let share = |part: hindmost_core::metrics::VarianceShare| {
         format!("{:.0}% [{:.0}, {:.0}]", part.share * 100.0, part.ci95[0] * 100.0, part.ci95[1] * 100.0)
     };
-    let [least, most] = variance.task_itself;
     let optional =
         |part: Option<hindmost_core::metrics::VarianceShare>| part.map_or_else(|| "unknown".to_owned(), share);
     format!(
-        "Differences between tasks of a phase (variance of ln duration, 95% intervals): first waves {}, input {}, node {}, node at the time {}, the rest {}. Between {:.0}% and {:.0}% belong to the tasks themselves, so that copies would have them too.",
+        "Differences between tasks of a phase (variance of ln duration, 95% intervals): first waves {}, input {}, node {}, node at the time {}, the rest {}. {}",
         share(variance.first_wave),
         share(variance.input),
         optional(variance.node),
         optional(variance.node_time),
         share(variance.rest),
-        least * 100.0,
-        most * 100.0
+        task_itself(variance)
     )
+}
+
+/// Says how much of the differences belongs to the tasks themselves.
+pub(crate) fn task_itself(variance: &Variance) -> String {
+    let [least, most] = variance.task_itself.map(|share| share * 100.0);
+    format!("Between {least:.0}% and {most:.0}% belong to the tasks themselves, so that copies would have them too.")
 }
 
 pub(crate) fn lost(diagnosis: &Diagnosis, wall_time: &WallTime) -> Option<String> {
     let lost = diagnosis.lost;
-    let all = lost.failed + lost.losers + lost.repeated;
+    let slots = (wall_time.seconds * wall_time.slots).max(f64::MIN_POSITIVE);
+    let share = percent((lost.failed + lost.losers + lost.repeated) / slots);
+    lost_in_words(&lost).map(|said| format!("{said} ({share} of all slots' time)."))
+}
+
+/// Says which machine time was lost, without a full stop; `None` if none was.
+pub(crate) fn lost_in_words(lost: &LostWork) -> Option<String> {
     let parts = [
         (lost.failed, "failed attempts"),
         (lost.losers, "attempts that were killed or too late"),
         (lost.repeated, "outputs that were made again"),
     ];
-    let said: Vec<String> = parts
-        .iter()
-        .filter(|(seconds, _)| *seconds > 0.0)
-        .map(|(seconds, what)| format!("{what} {}", duration(*seconds)))
-        .collect();
-    let slots = (wall_time.seconds * wall_time.slots).max(f64::MIN_POSITIVE);
-    (all > 0.0)
-        .then(|| format!("Lost machine time: {} ({} of all slots' time).", said.join(", "), percent(all / slots)))
+    let said = parts.iter().filter(|(seconds, _)| *seconds > 0.0);
+    let said: Vec<String> = said.map(|(seconds, what)| format!("{what} {}", duration(*seconds))).collect();
+    (!said.is_empty()).then(|| format!("Lost machine time: {}", said.join(", ")))
+}
+
+/// Says what most of the time was spent on: the two largest of these parts and their shares, after `mostly`; `None` without parts.
+pub(crate) fn mostly(parts: impl Iterator<Item = (Spent, f64)>) -> Option<String> {
+    let most = parts.take(2).map(|(what, share)| format!("{} ({})", spent(what), percent(share)));
+    let most: Vec<String> = most.collect();
+    (!most.is_empty()).then(|| format!("mostly {}", most.join(" and ")))
 }

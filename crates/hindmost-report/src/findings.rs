@@ -6,7 +6,7 @@ use hindmost_math::fit::{Fit, Preferred};
 
 use crate::diagnosis::brief;
 use crate::table::{Column, named, narrowed};
-use crate::text::{counted, duration, grouped, name, names, percent, wrapped};
+use crate::text::{counted, duration, grouped, known, name, names, percent, wrapped};
 
 /// Largest number of phases in the table.
 const PHASES: usize = 15;
@@ -40,7 +40,7 @@ const PHASE_COLUMNS: &[Column<PhaseRow>] = &[
     Column { heading: "attempts", from_width: 110, cell: |row| grouped(row.phase.attempts.ended) },
     Column { heading: "p50", from_width: 50, cell: |row| quantile(&row.phase, row.phase.durations.p50) },
     Column { heading: "p95", from_width: 70, cell: |row| quantile(&row.phase, row.phase.durations.p95) },
-    Column { heading: "max", from_width: 40, cell: |row| time(row.phase.durations.max) },
+    Column { heading: "max", from_width: 40, cell: |row| known(row.phase.durations.max) },
     Column { heading: "waited", from_width: 0, cell: |row| waited(&row.phase) },
     Column { heading: "strag-\nglers", from_width: 60, cell: |row| grouped(row.phase.stragglers.tasks) },
     Column { heading: "copies\nwon/lost", from_width: 100, cell: |row| copies(&row.phase) },
@@ -265,13 +265,9 @@ fn speculation(findings: &Findings) -> Option<String> {
     (!said.is_empty()).then_some(said)
 }
 
-fn time(seconds: Option<f64>) -> String {
-    seconds.map_or(UNKNOWN.to_owned(), duration)
-}
-
 /// Formats a percentile of a phase's durations. All percentiles of one task are equal, so only its maximum is shown.
 fn quantile(phase: &PhaseFinding, seconds: Option<f64>) -> String {
-    time(seconds.filter(|_| phase.tasks > 1))
+    known(seconds.filter(|_| phase.tasks > 1))
 }
 
 /// Formats how long a phase waited for the last 5% of its tasks; a dash if it has fewer than 20 tasks.

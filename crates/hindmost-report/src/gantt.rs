@@ -1,7 +1,7 @@
 //! Draws a chart of attempts for the terminal: one row of text for each lane of each node, time from left to right.
 
 mod axis;
-pub(crate) mod lanes;
+mod columns;
 mod legend;
 mod paint;
 #[cfg(test)]
@@ -10,8 +10,9 @@ mod tests;
 use hindmost_core::ids::TaskId;
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
 
+use crate::lanes::{Fate, by_node, lost_spans};
 use crate::text;
-use lanes::{Fate, Kind, Run, Scale};
+use columns::{Kind, Run, Scale, runs};
 use legend::Seen;
 use paint::{ASCII, Cell, Glyphs, Paint, UNICODE, painted, plain};
 
@@ -45,7 +46,11 @@ pub fn gantt(timeline: &Timeline, options: &GanttOptions) -> String {
     let mut seen = Seen::default();
     let mut text = String::new();
     let (mut shown, mut left) = (0, 0);
-    for (node, lanes) in chart.by_node() {
+    for (node, mut lanes) in by_node(timeline).into_iter().enumerate() {
+        // A node without attempts has one empty lane.
+        if lanes.is_empty() {
+            lanes.push(Vec::new());
+        }
         for (at, lane) in lanes.iter().enumerate() {
             if shown == options.max_lanes {
                 left += 1;
@@ -121,22 +126,6 @@ impl<'a> Chart<'a> {
         }
     }
 
-    /// Returns the lanes of each node. A node without attempts has one empty lane.
-    fn by_node(&self) -> impl Iterator<Item = (usize, Vec<Vec<&'a TimelineRow>>)> {
-        let mut by_node: Vec<Vec<&TimelineRow>> = vec![Vec::new(); self.timeline.nodes.len()];
-        for row in &self.timeline.rows {
-            if let Some(rows) = by_node.get_mut(row.node.0 as usize) {
-                rows.push(row);
-            }
-        }
-        by_node.into_iter().map(lanes::packed).enumerate().map(|(node, mut lanes)| {
-            if lanes.is_empty() {
-                lanes.push(Vec::new());
-            }
-            (node, lanes)
-        })
-    }
-
     /// Returns the cells left of a lane: the node's name for its first lane, spaces for the others.
     fn margin(&self, node: usize, first: bool) -> Vec<Cell> {
         let name = if first { self.names[node].as_str() } else { "" };
@@ -148,15 +137,12 @@ impl<'a> Chart<'a> {
     /// Draws the attempts of a lane, the times at which its node was lost, and the pauses of the run.
     fn lane(&self, node: usize, lane: &[&TimelineRow], seen: &mut Seen) -> Vec<Cell> {
         let mut cells = vec![Cell { glyph: ' ', paint: Paint::Plain }; self.scale.columns];
-        let runs = lanes::runs(lane, self.scale);
+        let runs = runs(lane, self.scale);
         for (at, run) in runs.iter().enumerate() {
             let next = runs.get(at + 1).filter(|next| next.from == run.from + run.length);
             self.bar(&mut cells[run.from..run.from + run.length], run, next, seen);
         }
-        let lost = &self.timeline.nodes[node].lost_and_returned;
-        for span in lost.chunks(2) {
-            let from = span[0].seconds();
-            let to = span.get(1).map_or(self.timeline.end.seconds(), |returned| returned.seconds());
+        for [from, to] in lost_spans(&self.timeline.nodes[node], self.timeline.end.seconds()) {
             for cell in &mut cells[self.scale.covered(from, to)] {
                 if cell.glyph == ' ' {
                     *cell = Cell { glyph: self.glyphs.lost, paint: Paint::Lost };
@@ -185,10 +171,10 @@ impl<'a> Chart<'a> {
         let merges = || length > 1 && next.is_some_and(|next| self.glyphs.bar(Kind::of(next.row))[0] == body);
         cells[length - 1].glyph = match kind.fate {
             _ if !ended => body,
-            Fate::Broken => self.glyphs.failed,
-            Fate::Unfinished => self.glyphs.unfinished,
+            Fate::Failed | Fate::NodeLost => self.glyphs.failed,
+            Fate::Cut => self.glyphs.unfinished,
             Fate::Won => end,
-            Fate::Stopped => {
+            Fate::Lost => {
                 if merges() {
                     end
                 } else {

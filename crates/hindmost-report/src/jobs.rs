@@ -2,6 +2,7 @@
 
 use hindmost_core::metrics::{RunState, RunSummary};
 
+use crate::run::state;
 use crate::table::{Column, named, narrowed};
 use crate::text::{counted, duration, grouped, name};
 
@@ -10,22 +11,13 @@ const LONGEST_NAME: usize = 40;
 
 /// The columns after the job's name, from left to right.
 const COLUMNS: &[Column<RunSummary>] = &[
-    Column { heading: "state", from_width: 0, cell: |job| in_words(job.state).to_owned() },
+    Column { heading: "state", from_width: 0, cell: |job| state(job.state).to_owned() },
     Column { heading: "flowtime", from_width: 0, cell: |job| duration(job.flowtime) },
     Column { heading: "tasks\nfinished", from_width: 0, cell: finished },
     Column { heading: "attempts", from_width: 85, cell: |job| grouped(job.attempts) },
     Column { heading: "copies\nstarted", from_width: 60, cell: |job| grouped(job.copies.launched) },
     Column { heading: "copies\nwon", from_width: 65, cell: |job| grouped(job.copies.won) },
 ];
-
-fn in_words(state: RunState) -> &'static str {
-    match state {
-        RunState::Done => "done",
-        RunState::Failed => "failed",
-        RunState::Abandoned => "abandoned",
-        RunState::Interrupted => "interrupted",
-    }
-}
 
 fn finished(job: &RunSummary) -> String {
     let finished: u64 = job.phases.iter().map(|phase| phase.finished).sum();
@@ -50,7 +42,7 @@ pub fn end_of_job(job: &RunSummary) -> String {
     format!(
         "job {}: {} {after} {}{failed}",
         name(&job.job, LONGEST_NAME, "…"),
-        in_words(job.state),
+        state(job.state),
         duration(job.flowtime)
     )
 }

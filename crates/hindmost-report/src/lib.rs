@@ -2,6 +2,8 @@
 //!
 //! - A **result** is plain data from `hindmost-core`: a comparison of policies, the summary and timeline of a run, the
 //!   findings about a log, or a reproduction of a paper. This crate does not compute results.
+//! - A result builds one **document** (`document/`). Its printers write it as text for the terminal, as Markdown and as a page, and
+//!   escape all of its text.
 //! - **Text for the terminal** fits a given number of columns. [`comparison::text`], [`run::run_table`], [`findings::text`]
 //!   and [`reproduction::text`] return tables, and [`gantt::gantt`] returns a chart of attempts.
 //! - A **page** is one HTML file that loads nothing and runs no scripts ([`html`]); its pictures are SVG ([`figures`]).
@@ -24,12 +26,14 @@ mod advice;
 pub mod comparison;
 pub mod copies;
 pub mod diagnosis;
+mod document;
 pub mod failures;
 pub mod figures;
 pub mod findings;
 pub mod gantt;
 pub mod html;
 pub mod jobs;
+mod lanes;
 #[cfg(test)]
 mod markup;
 pub mod ranking;

@@ -4,16 +4,16 @@ use hindmost_core::metrics::{EnergySource, InsteadOfCopies, LiveEnergy, PhaseSum
 
 use crate::comparison::significant;
 use crate::copies::{gain, lessons};
+use crate::document::{Document, Form, Role};
 use crate::failures::failed_tasks;
 use crate::table::{Column, draw, named, narrowed, widest};
-use crate::text::{duration, escaped, grouped, name, names, percent, wrapped};
+use crate::text::{duration, escaped, grouped, known, name, names, percent};
 
 /// Smallest width to which the name of a run is shortened, in columns.
 const SHORTEST_NAME: usize = 4;
 /// Name of the row of totals. It has brackets so that it differs from names of phases.
 const TOTAL: &str = "(all)";
 const ELLIPSIS: &str = "…";
-const UNKNOWN: &str = "–";
 /// Which attempts the extra work leaves out. Pages of runs say the same.
 pub(crate) const BROKEN_NOT_COUNTED: &str =
     "Attempts that failed, lost their node or were stopped with the run are not counted as extra work.";
@@ -21,7 +21,7 @@ pub(crate) const BROKEN_NOT_COUNTED: &str =
 const AS_FAST: &str = " as fast";
 
 /// The columns after the phase's name, from left to right.
-const COLUMNS: &[Column<PhaseSummary>] = &[
+pub(crate) const COLUMNS: &[Column<PhaseSummary>] = &[
     Column { heading: "tasks\nfinished", from_width: 0, cell: finished },
     Column { heading: "attempts", from_width: 85, cell: |phase| grouped(phase.attempts) },
     Column { heading: "copies\nstarted", from_width: 0, cell: |phase| grouped(phase.copies.launched) },
@@ -29,35 +29,35 @@ const COLUMNS: &[Column<PhaseSummary>] = &[
     Column { heading: "broken", from_width: 65, cell: |phase| grouped(phase.broken) },
     Column { heading: "p50", from_width: 60, cell: |phase| quantile(phase, phase.p50) },
     Column { heading: "p95", from_width: 75, cell: |phase| quantile(phase, phase.p95) },
-    Column { heading: "max", from_width: 40, cell: |phase| time(phase.max) },
-    Column { heading: "started\nafter", from_width: 100, cell: |phase| time(phase.start) },
-    Column { heading: "finished\nafter", from_width: 90, cell: |phase| time(phase.finish) },
+    Column { heading: "max", from_width: 40, cell: |phase| known(phase.max) },
+    Column { heading: "started\nafter", from_width: 100, cell: |phase| known(phase.start) },
+    Column { heading: "finished\nafter", from_width: 90, cell: |phase| known(phase.finish) },
 ];
 
 /// Returns the result of a run as text of at most `width` columns.
 pub fn run_table(summary: &RunSummary, width: u16) -> String {
-    let columns = usize::from(width);
-    let mut text = wrapped(&heading(summary), columns, 2) + "\n\n";
-    text += &phases(summary, width);
-    text += "\n\n";
-    let unsynced = (!summary.synced).then(|| "Not synced (--no-sync): a power failure may lose results.".to_owned());
-    let energy = summary.energy.as_ref().map(|energy| format!("Energy: {}.", in_words(energy)));
-    let shell = summary.shell.as_ref().map(|shell| format!("Shell of the commands: {}.", escaped(shell)));
-    let withdrawn = withdrawn(summary);
-    let notes = std::iter::once(extra_work(summary))
-        .chain(gain(summary))
-        .chain(lessons(summary))
-        .chain(withdrawn)
-        .chain(energy)
-        .chain(shell);
-    for note in notes.chain(explanation(summary, width)).chain(unsynced) {
-        text += &(wrapped(&note, columns, 0) + "\n");
-    }
+    let mut document = Document::new(Form::Terminal);
+    document.paragraph_as(Role::Finding, heading(summary));
+    document.gap();
+    document.laid_out(phases(summary, width));
+    document.gap();
+    let notes = [
+        Some(extra_work(summary)),
+        gain(summary),
+        lessons(summary),
+        withdrawn(summary),
+        summary.energy.as_ref().map(|energy| format!("Energy: {}.", in_words(energy))),
+        summary.shell.as_ref().map(|shell| format!("Shell of the commands: {}.", escaped(shell))),
+        explanation(summary, width),
+        (!summary.synced).then(|| "Not synced (--no-sync): a power failure may lose results.".to_owned()),
+    ];
+    document.paragraphs(Role::Usual, notes.into_iter().flatten());
     if !summary.failed_tasks.is_empty() {
         let count = grouped(summary.failed_tasks.len() as u64);
-        text += &format!("\n{}\n", wrapped(&format!("Tasks that failed permanently ({count}):"), columns, 2));
+        document.gap();
+        document.paragraph_as(Role::Finding, format!("Tasks that failed permanently ({count}):"));
     }
-    text + &failed_tasks(&summary.failed_tasks, columns)
+    document.text(width) + &failed_tasks(&summary.failed_tasks, usize::from(width))
 }
 
 /// Returns the first line: the job, how it ended and after which time, its policy and its progress model.
@@ -95,18 +95,14 @@ fn finished(phase: &PhaseSummary) -> String {
     format!("{}/{}", grouped(phase.finished), grouped(phase.tasks))
 }
 
-fn time(seconds: Option<f64>) -> String {
-    seconds.map_or(UNKNOWN.to_owned(), duration)
-}
-
 /// Formats a percentile of a phase's durations. All percentiles of one finished task are equal, so only its maximum is
 /// shown.
 fn quantile(phase: &PhaseSummary, seconds: Option<f64>) -> String {
-    time(seconds.filter(|_| phase.finished > 1))
+    known(seconds.filter(|_| phase.finished > 1))
 }
 
 /// Returns the sums over all phases as a row of the table; `None` for a job of one phase.
-fn total(summary: &RunSummary) -> Option<PhaseSummary> {
+pub(crate) fn total(summary: &RunSummary) -> Option<PhaseSummary> {
     let last_finish = summary.phases.iter().filter_map(|phase| phase.finish).max_by(f64::total_cmp);
     (summary.phases.len() > 1).then(|| PhaseSummary {
         name: TOTAL.to_owned(),
@@ -235,7 +231,7 @@ pub fn side_by_side(left: (&str, &RunSummary), right: (&str, &RunSummary), width
     let slowest = |run: &RunSummary| run.phases.iter().filter_map(|phase| phase.max).max_by(f64::total_cmp);
     let mut rows = vec![
         row("time", &|run| duration(run.flowtime)),
-        row("slowest winner", &|run| time(slowest(run))),
+        row("slowest winner", &|run| known(slowest(run))),
         row("copies started", &|run| grouped(run.copies.launched)),
         row("copies that won", &|run| grouped(run.copies.won)),
         row("extra work", &|run| percent(run.copies.wasted_share)),
@@ -269,7 +265,8 @@ pub fn side_by_side(left: (&str, &RunSummary), right: (&str, &RunSummary), width
     }
 }
 
-fn state(state: RunState) -> &'static str {
+/// How a run ended, in a word.
+pub(crate) fn state(state: RunState) -> &'static str {
     match state {
         RunState::Done => "done",
         RunState::Failed => "failed",

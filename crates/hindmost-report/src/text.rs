@@ -228,6 +228,11 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// Formats a time span as [`duration`] does; a dash if it is unknown.
+pub(crate) fn known(seconds: Option<f64>) -> String {
+    seconds.map_or_else(|| "–".to_owned(), duration)
+}
+
 /// Formats a count with its noun `what`, which gets an s unless the count is 1: `1 000 tasks`.
 pub fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
@@ -244,6 +249,19 @@ pub fn grouped(count: u64) -> String {
         grouped.push(digit);
     }
     grouped
+}
+
+/// Returns a text with a capital first letter.
+pub(crate) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    first + letters.as_str()
+}
+
+/// Turns a text into a sentence that begins with a capital letter and ends with a full stop.
+pub(crate) fn full(text: &str) -> String {
+    let end = if text.ends_with(['.', '!', '?', '…']) || text.is_empty() { "" } else { "." };
+    capitalised(text) + end
 }
 
 /// Formats a share from 0 to 1 in per cent, with one decimal.

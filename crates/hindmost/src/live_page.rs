@@ -25,7 +25,7 @@ fn unusable(error: &ServeError) -> Failure {
 /// Starts the server of the page of the run in a folder, if the user wants one, and says where the page is.
 pub fn serve(address: Option<&str>, out: &Path) -> Outcome<Option<Server>> {
     let Some(address) = address else { return Ok(None) };
-    let page = live_page().map_err(Failure::work)?;
+    let page = live_page();
     let page = Page { html: page.html, style: page.style, script: page.script };
     let mut view = LiveView::new(out);
     let server = Server::start(address, &page, move || {

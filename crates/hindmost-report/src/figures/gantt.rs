@@ -9,9 +9,10 @@ use super::measure::{Size, fitted, lines, width};
 use super::scale::{Axis, Scale, Unit};
 use super::svg::{Anchor, Canvas, Drawing};
 use super::{NARROW, WIDE};
+pub use crate::lanes::Fate;
+pub use bars::Attempt;
 #[cfg(test)]
 pub(super) use bars::shape;
-pub use bars::{Attempt, Fate};
 pub use pick::by_node;
 pub use tasks::{by_task, tasks_to_show};
 
@@ -124,7 +125,6 @@ impl GanttChart {
         let mut all: Vec<Entry> = Vec::new();
         for fate in Fate::ALL {
             for copy in [false, true] {
-                // A copy that failed has the symbols of both a copy and a failure, so it needs no entry of its own.
                 let separate = matches!(fate, Fate::Won | Fate::Lost) || !copy;
                 let seen = |attempt: &Attempt| attempt.fate == fate && (attempt.copy == copy || fate.is_broken());
                 if separate && attempts().any(seen) {
@@ -148,13 +148,8 @@ impl GanttChart {
 /// Returns the words of an entry. Tooltips have the same words.
 fn entry_name(entry: Entry) -> &'static str {
     match entry {
-        Entry::Bar(Fate::Won, false) => "finished first",
-        Entry::Bar(Fate::Won, true) => "copy that finished first",
-        Entry::Bar(Fate::Lost, false) => "stopped for another copy",
-        Entry::Bar(Fate::Lost, true) => "copy that was stopped for another copy",
-        Entry::Bar(Fate::Failed, _) => "failed",
-        Entry::Bar(Fate::NodeLost, _) => "lost with its node",
-        Entry::Bar(Fate::Cut, _) => "not finished",
+        // A copy that failed has the symbols of both a copy and a failure, so it has no entry of its own.
+        Entry::Bar(fate, copy) => fate.words(copy && !fate.is_broken()),
         Entry::Away => "node lost",
         Entry::Waited => "waiting for its first start",
         Entry::Paused => "run paused",

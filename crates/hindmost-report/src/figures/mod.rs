@@ -29,7 +29,7 @@ pub use scale::{Axis, Unit};
 pub use slots::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
 pub use strip::{Strip, StripDot};
 pub use svg::Drawing;
-pub(crate) use svg::STYLE;
+pub(crate) use svg::{STYLE, escaped as markup};
 #[cfg(test)]
 pub(crate) use tests::HOSTILE;
 

@@ -1,7 +1,8 @@
 //! Draws the legend of a chart. It explains the symbols that occur in the chart.
 
-use super::lanes::{Fate, Kind};
+use super::columns::Kind;
 use super::paint::{Cell, Glyphs, Paint, painted, plain};
+use crate::lanes::Fate;
 use crate::text;
 
 /// Number of columns between two entries on a line.
@@ -31,7 +32,7 @@ impl Seen {
         if !self.kinds.contains(&kind) {
             self.kinds.push(kind);
         }
-        if kind.fate == Fate::Unfinished {
+        if kind.fate == Fate::Cut {
             self.running |= !stopped_with_run;
             self.stopped_with_run |= stopped_with_run;
         }
@@ -68,30 +69,26 @@ impl Seen {
     /// Returns a sample and its explanation for each symbol that occurs.
     fn entries(&self, glyphs: &Glyphs) -> Vec<(Vec<Cell>, &'static str)> {
         let mut entries = Vec::new();
-        let unfinished = match (self.running, self.stopped_with_run) {
-            (true, true) => ["not finished", "copy that is not finished"],
-            (false, true) => ["stopped with the run", "copy that was stopped with the run"],
-            _ => ["still running", "copy that is still running"],
+        let words = |fate: Fate, copy: bool| match (fate, self.running, self.stopped_with_run) {
+            (Fate::Cut, false, true) => {
+                ["stopped with the run", "copy that was stopped with the run"][usize::from(copy)]
+            }
+            (Fate::Cut, _, false) => ["still running", "copy that is still running"][usize::from(copy)],
+            _ => fate.words(copy),
         };
-        let all = [
-            (Fate::Won, ["finished first", "copy that finished first"]),
-            (Fate::Stopped, ["stopped for another copy", "copy that was stopped for another copy"]),
-            (Fate::Broken, ["failed", "copy that failed"]),
-            (Fate::Unfinished, unfinished),
-        ];
-        for (fate, words) in all {
+        for fate in Fate::ALL {
             for copy in [false, true] {
                 let kind = Kind { fate, copy };
                 if self.kinds.contains(&kind) {
                     let [body, _] = glyphs.bar(kind);
                     let end = match fate {
-                        Fate::Won | Fate::Stopped => body,
-                        Fate::Broken => glyphs.failed,
-                        Fate::Unfinished => glyphs.unfinished,
+                        Fate::Won | Fate::Lost => body,
+                        Fate::Failed | Fate::NodeLost => glyphs.failed,
+                        Fate::Cut => glyphs.unfinished,
                     };
                     let sample = [body, end];
                     let cells = sample.map(|glyph| Cell { glyph, paint: Paint::Kind(kind) });
-                    entries.push((cells.to_vec(), words[usize::from(copy)]));
+                    entries.push((cells.to_vec(), words(fate, copy)));
                 }
             }
         }

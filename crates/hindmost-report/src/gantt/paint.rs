@@ -1,6 +1,7 @@
 //! Characters and colours of a chart.
 
-use super::lanes::{Fate, Kind};
+use super::columns::Kind;
+use crate::lanes::Fate;
 
 /// The escape sequence that ends a colour.
 const RESET: &str = "\x1b[0m";
@@ -92,10 +93,10 @@ impl Paint {
             Paint::Kind(Kind { fate, copy }) => match fate {
                 Fate::Won if copy => "1;35",
                 Fate::Won => "32",
-                Fate::Stopped if copy => "35",
-                Fate::Stopped => "90",
-                Fate::Broken => "31",
-                Fate::Unfinished => "36",
+                Fate::Lost if copy => "35",
+                Fate::Lost => "90",
+                Fate::Failed | Fate::NodeLost => "31",
+                Fate::Cut => "36",
             },
             Paint::Plain | Paint::Number(_) => "",
         }

@@ -2,18 +2,19 @@
 //! why its stragglers were slow. The page of a replay has the same section.
 
 use hindmost_core::metrics::{
-    Diagnosis, SlotTimeline, SlotUse, SlowNode, Spent, StragglersByCause, Variance, VarianceShare, Workers,
+    Diagnosis, FinishedLast, SlotTimeline, SlotUse, SlowNode, Spent, StragglersByCause, Variance, VarianceShare,
+    Workers,
 };
-use serde::Serialize;
 
-use super::advice::AdviceSection;
-use super::{Frame, Picture, Pictures, Table, full, glossary, name, paragraph, rendered, sentence};
+use super::{glossary, name, sentence};
+use crate::advice::add_advice;
 use crate::diagnosis::{
-    AGAIN, WORTH, after_failure, cause, cure, cure_with, details, last, longest, lost, nodes, spent, stragglers,
-    task_time, title, unsuccessful, whole,
+    AGAIN, COLUMNS, WORTH, after_failure, cause, cure_of_part, cure_with, details, last, lost, mostly, nodes, spent,
+    stragglers, task_itself, task_time, title, unsuccessful, whole,
 };
+use crate::document::{Document, Form, Frame, Picture, Role, Table, Text};
 use crate::figures::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
-use crate::text::{counted, duration, grouped, percent};
+use crate::text::{capitalised, counted, duration, grouped, percent};
 
 /// The most lanes of phases, and of jobs, in a picture.
 const LANES: [usize; 2] = [10, 4];
@@ -30,147 +31,104 @@ pub struct ApplicationPage<'a> {
     pub index: Option<&'a str>,
 }
 
-#[derive(Serialize)]
-struct Content {
-    index: Option<String>,
-    facts: Vec<[String; 2]>,
-    warnings: Vec<String>,
-    one: Section,
-    advice: Option<AdviceSection>,
-    settings: Vec<[String; 2]>,
-}
-
-/// What is said about one application.
-#[derive(Debug, Default, Serialize)]
-pub(super) struct Section {
-    /// The only sentence if the log has no times; empty otherwise.
-    none: String,
-    whole: String,
-    findings: Vec<String>,
-    timeline: Option<Picture>,
-    timeline_notes: Vec<String>,
-    parts: Table,
-    last: Option<Table>,
-    last_about: String,
-    stragglers_about: String,
-    causes: Option<Table>,
-    nodes: Vec<String>,
-    variance: Option<Table>,
-    variance_about: String,
-}
-
 /// Returns the page of an application.
-///
-/// # Errors
-/// If a template is faulty, which is a defect of this crate.
-pub fn application_page(page: &ApplicationPage<'_>) -> Result<String, minijinja::Error> {
+pub fn application_page(page: &ApplicationPage<'_>) -> String {
     let one = page.diagnosis;
+    let mut document = Document::new(Form::Page);
+    if let Some(index) = page.index {
+        document.paragraph(Text::default().link(index, "All applications"));
+    }
+    document.facts(facts(page));
+    document.paragraphs(Role::Caution, page.warnings);
+    document.heading(2, "Findings");
+    add_findings(&mut document, one);
+    if let Some(advice) = &one.advice {
+        add_advice(&mut document, advice, one.jobs);
+    }
+    if !one.settings.is_empty() {
+        document.heading(2, "Settings");
+        document.details("Settings of the engine that matter for stragglers", |inside| {
+            inside.facts(one.settings.iter().map(|(key, value)| (name(key), sentence(value))));
+        });
+    }
     let heading = name(one.name.as_deref().or(one.id.as_deref()).unwrap_or(&title(one)));
-    let content = Content {
-        index: page.index.map(name),
-        facts: facts(page),
-        warnings: page.warnings.iter().map(|text| paragraph(text)).collect(),
-        one: section(one, &mut Pictures::default()),
-        advice: one.advice.as_ref().and_then(|advice| super::advice::section(advice, one.jobs)),
-        settings: one.settings.iter().map(|(key, value)| [name(key), sentence(value)]).collect(),
-    };
-    let frame = Frame {
+    document.page(&Frame {
         title: format!("{heading} – hindmost"),
         lead: lead(one),
         heading,
         glossary: glossary::diagnosis(),
         again: &[],
-    };
-    rendered("application.html", &frame, &content)
+    })
 }
 
 /// Returns what most of the time was spent on, in a sentence.
 fn lead(one: &Diagnosis) -> String {
     let Some(time) = &one.wall_time else { return "The log does not record when tasks ran.".to_owned() };
-    let most = time.parts.iter().take(2).map(|part| format!("{} ({})", spent(part.what), percent(part.share)));
-    let most: Vec<String> = most.collect();
-    if most.is_empty() {
-        return format!("It took {}.", duration(time.seconds));
-    }
-    format!("It took {}, mostly {}.", duration(time.seconds), most.join(" and "))
+    let mostly = mostly(time.parts.iter().map(|part| (part.what, part.share)));
+    format!("It took {}{}.", duration(time.seconds), mostly.map_or_else(String::new, |mostly| format!(", {mostly}")))
 }
 
-fn facts(page: &ApplicationPage<'_>) -> Vec<[String; 2]> {
+fn facts(page: &ApplicationPage<'_>) -> Vec<(&'static str, String)> {
     let one = page.diagnosis;
-    let mut facts = vec![["log".to_owned(), sentence(page.log)]];
+    let mut facts = vec![("log", sentence(page.log))];
     if let Some(id) = &one.id {
-        facts.push(["application".to_owned(), name(id)]);
+        facts.push(("application", name(id)));
     }
-    facts.push(["jobs".to_owned(), grouped(one.jobs)]);
-    let tasks = if one.tasks < one.all_tasks {
-        format!("{} of {} finished", grouped(one.tasks), grouped(one.all_tasks))
-    } else {
-        grouped(one.tasks)
-    };
-    facts.push(["tasks".to_owned(), tasks]);
+    facts.push(("jobs", grouped(one.jobs)));
+    let all =
+        if one.tasks < one.all_tasks { format!(" of {} finished", grouped(one.all_tasks)) } else { String::new() };
+    facts.push(("tasks", grouped(one.tasks) + &all));
     if let Some(time) = &one.wall_time {
-        facts.push(["wall time".to_owned(), duration(time.seconds)]);
+        facts.push(("wall time", duration(time.seconds)));
         let about = if time.slots_known { "" } else { "about " };
         let used = time.used_share.map_or_else(String::new, |share| format!(", {} in use", percent(share)));
-        facts.push(["slots".to_owned(), format!("{about}{:.1} on average{used}", time.slots)]);
+        facts.push(("slots", format!("{about}{:.1} on average{used}", time.slots)));
     }
     facts
 }
 
-/// Returns what is said about an application.
-pub(super) fn section(one: &Diagnosis, pictures: &mut Pictures) -> Section {
+/// Adds what is said about an application.
+pub(super) fn add_findings(document: &mut Document, one: &Diagnosis) {
     let Some(time) = &one.wall_time else {
-        return Section { none: "The log does not record when tasks ran.".to_owned(), ..Section::default() };
+        document.paragraph("The log does not record when tasks ran.");
+        return;
     };
-    let cures = time.parts.iter().filter(|part| part.share >= WORTH).filter_map(|part| {
-        let cure = cure(part.what, one)?;
-        Some(full(&format!("{} ({}): {cure}", spent(part.what), percent(part.share))))
-    });
-    let mut parts =
-        Table::new("The wall time by what it was spent on", &["", "wall time", "share", "slots used", "longest in:"]);
-    parts.rows = time
-        .parts
-        .iter()
-        .map(|part| {
-            let used = part.used_share.map_or_else(|| "–".to_owned(), percent);
-            vec![spent(part.what).to_owned(), duration(part.seconds), percent(part.share), used, longest(part)]
-        })
-        .collect();
-    let mut found: Vec<String> = one.unsuccessful.map(|ended| unsuccessful(ended).to_owned()).into_iter().collect();
-    found.extend((!one.slow_nodes.is_empty()).then(|| nodes(one)).flatten().map(|text| paragraph(&text)));
-    found.extend(cures);
-    let worth = time.parts.iter().filter(|part| part.share >= WORTH);
-    found.extend(worth.flat_map(|part| details(part, time, one.workers)).map(|text| paragraph(&text)));
-    found.extend(task_time(&one.task_time).map(|text| paragraph(&text)));
-    found.extend(lost(one, time).map(|text| paragraph(&text)));
-    Section {
-        none: String::new(),
-        whole: paragraph(&whole(one, time)),
-        findings: found,
-        timeline: one.timeline.as_ref().map(|timeline| picture(timeline, pictures)),
-        timeline_notes: one.timeline.as_ref().map_or_else(Vec::new, left_out),
-        parts,
-        last: last_table(one),
-        last_about: last(&one.finished_last).unwrap_or_default(),
-        stragglers_about: slow(&one.stragglers),
-        causes: (!one.stragglers.causes.is_empty())
-            .then(|| causes(&one.stragglers, Some(one.workers), &one.slow_nodes)),
-        nodes: nodes(one).into_iter().map(|text| paragraph(&text)).collect(),
-        variance: one.variance.as_ref().map(variance_table),
-        variance_about: one.variance.as_ref().map_or_else(String::new, variance_about),
+    document.paragraph(whole(one, time));
+    let worth = || time.parts.iter().filter(|part| part.share >= WORTH);
+    let cures = worth().filter_map(|part| Some(capitalised(&cure_of_part(part, one)?)));
+    let ended = one.unsuccessful.map(|ended| unsuccessful(ended).to_owned());
+    let slow_nodes = nodes(one).filter(|_| !one.slow_nodes.is_empty());
+    let details = worth().flat_map(|part| details(part, time, one.workers));
+    let first = ended.into_iter().chain(slow_nodes).chain(cures).chain(details);
+    document.list(first.chain(task_time(&one.task_time)).chain(lost(one, time)));
+    if let Some(timeline) = &one.timeline {
+        document.heading(3, "Slots over time");
+        document.picture(picture(timeline));
+        document.paragraphs(Role::Note, left_out(timeline));
+    }
+    document.heading(3, "Where the time went");
+    let parts = time.parts.iter().map(|part| (spent(part.what).to_owned(), part));
+    let mut table = Table::of_columns("The wall time by what it was spent on", "", COLUMNS, parts);
+    table.columns[COLUMNS.len()].is_text = true;
+    document.table(table);
+    if let Some(about) = last(&one.finished_last) {
+        document.heading(3, "What finished last");
+        document.paragraph(about);
+        document.table(last_table(&one.finished_last));
+    }
+    document.heading(3, "Why stragglers were slow");
+    document.paragraph(slow(&one.stragglers));
+    document.table(causes(&one.stragglers, Some(one.workers), &one.slow_nodes));
+    document.paragraphs(Role::Usual, nodes(one));
+    if let Some(variance) = &one.variance {
+        document.heading(3, "What durations depend on");
+        document.paragraph(variance_about(variance));
+        document.table(variance_table(variance));
     }
 }
 
-fn last_table(one: &Diagnosis) -> Option<Table> {
-    let last = &one.finished_last;
-    if last.all.phases == 0 {
-        return None;
-    }
-    let mut table = Table::new(
-        "The wait for the last 5% of the tasks, by what finished last",
-        &["", "phases", "waited", "what helps:"],
-    );
-    table.rows = [
+fn last_table(last: &FinishedLast) -> Table {
+    let rows = [
         ("a task that took long", last.long_attempt, "copies, if the cause is not the task itself"),
         ("a task that started late", last.late_start, "more slots, smaller tasks, or long tasks first"),
         ("a task that ran again after a failure", after_failure(last), "fewer failures"),
@@ -178,11 +136,9 @@ fn last_table(one: &Diagnosis) -> Option<Table> {
     ]
     .into_iter()
     .filter(|(_, waited, _)| waited.phases > 0)
-    .map(|(what, waited, cure)| {
-        vec![what.to_owned(), grouped(waited.phases), duration(waited.seconds), cure.to_owned()]
-    })
-    .collect();
-    Some(table)
+    .map(|(what, waited, cure)| [what.to_owned(), grouped(waited.phases), duration(waited.seconds), cure.to_owned()]);
+    let caption = "The wait for the last 5% of the tasks, by what finished last";
+    Table::new(caption, &["", "phases", "waited", "what helps:"]).with_rows(rows)
 }
 
 /// Returns how many stragglers there were, in a sentence.
@@ -196,30 +152,23 @@ pub(super) fn slow(found: &StragglersByCause) -> String {
 
 /// Returns the table of the stragglers by cause, with what helps against these slow nodes.
 pub(super) fn causes(found: &StragglersByCause, workers: Option<Workers>, slow: &[SlowNode]) -> Table {
-    let mut table = Table::new(
+    let table = Table::new(
         "Stragglers by cause; the excess is the time beyond what is typical, summed over tasks",
         &["cause:", "tasks", "excess", "share", "what helps:"],
     );
-    table.rows = found
-        .causes
-        .iter()
-        .map(|one| {
-            let share = one.excess_seconds / found.excess_seconds.max(f64::MIN_POSITIVE);
-            let (cause, cure) = (cause(one.cause, workers), cure_with(one.cause, workers, slow));
-            vec![cause.to_owned(), grouped(one.tasks), duration(one.excess_seconds), percent(share), cure]
-        })
-        .collect();
-    table
+    let rows = found.causes.iter().map(|one| {
+        let share = one.excess_seconds / found.excess_seconds.max(f64::MIN_POSITIVE);
+        let (cause, cure) = (cause(one.cause, workers), cure_with(one.cause, workers, slow));
+        [cause.to_owned(), grouped(one.tasks), duration(one.excess_seconds), percent(share), cure]
+    });
+    table.with_rows(rows)
 }
 
 fn variance_about(variance: &Variance) -> String {
-    let [least, most] = variance.task_itself;
     format!(
-        "Differences between {} of the same phase: variance of the logarithm of the durations. Between {:.0}% and {:.0}% belong \
-         to the tasks themselves, so that copies would have them too.",
+        "Differences between {} of the same phase: variance of the logarithm of the durations. {}",
         counted(variance.tasks, "task"),
-        least * 100.0,
-        most * 100.0
+        task_itself(variance)
     )
 }
 
@@ -237,7 +186,7 @@ fn variance_table(variance: &Variance) -> Table {
             || ["–".to_owned(), "–".to_owned()],
             |share| [percent(share.share), format!("{} to {}", percent(share.ci95[0]), percent(share.ci95[1]))],
         );
-        table.rows.push(vec![what.to_owned(), value, interval]);
+        table.row([what.to_owned(), value, interval]);
     }
     table
 }
@@ -264,7 +213,7 @@ const ROWS: [Spent; 7] = [
     Spent::LastWave,
 ];
 
-fn picture(timeline: &SlotTimeline, pictures: &mut Pictures) -> Picture {
+fn picture(timeline: &SlotTimeline) -> Picture {
     let caption = "The line is the number of slots, the grey area below it the slots that were free. The rows below show \
                    what most of each step was spent on (where no row is marked: ordinary work), and when phases and jobs ran.";
     let mut chart = SlotChart {
@@ -284,9 +233,9 @@ fn picture(timeline: &SlotTimeline, pictures: &mut Pictures) -> Picture {
         rows: rows(timeline),
         wide: false,
     };
-    let svg = pictures.inline(&chart.draw());
+    let narrow = chart.draw();
     chart.wide = true;
-    Picture { svg, wide: pictures.inline(&chart.draw()), caption: caption.to_owned() }
+    Picture { wide: Some(chart.draw()), ..Picture::new(narrow, caption) }
 }
 
 fn rows(timeline: &SlotTimeline) -> Vec<SlotRow> {

@@ -1,12 +1,13 @@
 //! The page of all applications of some logs, which `advise` writes: sums, what costs most, and a table with links to the pages
 //! of the applications.
 
-use hindmost_core::metrics::{Diagnosis, DiagnosisTotal, LostWork, Spent, TimePart};
+use hindmost_core::metrics::{Diagnosis, DiagnosisTotal, Spent, TimePart};
 use serde::Serialize;
 
 use super::application::{causes, slow};
-use super::{Column, Frame, Step, Table, glossary, name, paragraph, rendered, sentence};
-use crate::diagnosis::{last, longest, spent, title};
+use super::{Step, glossary, name};
+use crate::diagnosis::{TOTAL_COLUMNS, last, longest, lost_in_words, mostly, spent, title};
+use crate::document::{Document, Form, Frame, Role, Table, Text};
 use crate::text::{counted, duration, grouped, percent};
 
 /// The most parts in the table of what costs most.
@@ -94,120 +95,74 @@ impl ApplicationRow {
     }
 }
 
-/// A table whose rows begin with links.
-#[derive(Serialize)]
-struct Linked {
-    caption: String,
-    columns: Vec<Column>,
-    rows: Vec<LinkedRow>,
-}
-
-#[derive(Serialize)]
-struct LinkedRow {
-    link: String,
-    name: String,
-    cells: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Content {
-    parts: Table,
-    findings: Vec<String>,
-    costs: Linked,
-    costs_about: String,
-    causes: Option<Table>,
-    applications: Linked,
-    unread: Vec<String>,
-    unread_about: String,
-}
-
 /// Returns the page of all applications.
-///
-/// # Errors
-/// If a template is faulty, which is a defect of this crate.
-pub fn applications_page(page: &ApplicationsPage<'_>) -> Result<String, minijinja::Error> {
+pub fn applications_page(page: &ApplicationsPage<'_>) -> String {
     let total = page.total;
-    let mut parts = Table::new("The wall time of all applications", &["", "wall time", "share"]);
-    parts.rows = total
-        .parts
-        .iter()
-        .map(|part| vec![spent(part.what).to_owned(), duration(part.seconds), percent(part.share)])
-        .collect();
-    let findings = [last(&total.finished_last), Some(slow(&total.stragglers)), lost(&total.lost)];
-    let content = Content {
-        parts,
-        findings: findings.into_iter().flatten().map(|text| paragraph(&text)).collect(),
-        costs: costs(page.rows),
-        costs_about: "The longest parts of single applications, apart from ordinary work and time without a job."
-            .to_owned(),
-        causes: (!total.stragglers.causes.is_empty()).then(|| causes(&total.stragglers, None, &[])),
-        applications: applications(page.rows),
-        unread: page.unread.iter().take(UNREAD).map(|one| sentence(&one.error)).collect(),
-        unread_about: unread_about(page.unread.len()),
-    };
+    let mut document = Document::new(Form::Page);
+    document.heading(2, "Where the time went");
+    let parts = total.parts.iter().map(|part| (spent(part.what).to_owned(), part));
+    document.table(Table::of_columns("The wall time of all applications", "", TOTAL_COLUMNS, parts));
+    let lost = lost_in_words(&total.lost).map(|said| said + ".");
+    let findings = [last(&total.finished_last), Some(slow(&total.stragglers)), lost];
+    document.paragraphs(Role::Usual, findings.into_iter().flatten());
+    let costs = costs(page.rows);
+    if !costs.rows.is_empty() {
+        document.heading(2, "What costs most");
+        document
+            .paragraph("The longest parts of single applications, apart from ordinary work and time without a job.");
+        document.table(costs);
+    }
+    if !total.stragglers.causes.is_empty() {
+        document.heading(2, "Why stragglers were slow");
+        document.table(causes(&total.stragglers, None, &[]));
+    }
+    document.heading(2, "Applications");
+    document.table(applications(page.rows));
+    if !page.unread.is_empty() {
+        document.heading(2, "Logs that can’t be read");
+        document.paragraph(unread_about(page.unread.len()));
+        document.list(page.unread.iter().take(UNREAD).map(|one| &one.error));
+    }
     let heading = format!("Where the time of {} went", counted(total.applications, "application"));
-    let frame = Frame {
+    document.page(&Frame {
         title: format!("{heading} – hindmost"),
         heading,
         lead: lead(total),
         glossary: glossary::diagnosis(),
         again: page.again,
-    };
-    rendered("applications.html", &frame, &content)
+    })
+}
+
+/// Returns a row that begins with the name of an application, which is a link to its page.
+fn linked(row: &ApplicationRow, cells: impl IntoIterator<Item = String>) -> Vec<Text> {
+    let name = Text::default().link(&row.page, &row.name);
+    std::iter::once(name).chain(cells.into_iter().map(Text::from)).collect()
 }
 
 fn lead(total: &DiagnosisTotal) -> String {
-    let most = total.parts.iter().take(2).map(|part| format!("{} ({})", spent(part.what), percent(part.share)));
-    let most: Vec<String> = most.collect();
-    let mostly = if most.is_empty() { String::new() } else { format!(", mostly {}", most.join(" and ")) };
+    let mostly = mostly(total.parts.iter().map(|part| (part.what, part.share)));
+    let mostly = mostly.map_or_else(String::new, |mostly| format!(", {mostly}"));
     format!("{} of wall time in all{mostly}.", duration(total.seconds))
 }
 
-fn lost(lost: &LostWork) -> Option<String> {
-    let parts = [
-        (lost.failed, "failed attempts"),
-        (lost.losers, "attempts that were killed or too late"),
-        (lost.repeated, "outputs that were made again"),
-    ];
-    let said = parts.iter().filter(|(seconds, _)| *seconds > 0.0);
-    let said: Vec<String> = said.map(|(seconds, what)| format!("{what} {}", duration(*seconds))).collect();
-    (!said.is_empty()).then(|| format!("Lost machine time: {}.", said.join(", ")))
-}
-
-fn costs(rows: &[ApplicationRow]) -> Linked {
+fn costs(rows: &[ApplicationRow]) -> Table {
     let mut all: Vec<(&ApplicationRow, &Cost)> =
         rows.iter().flat_map(|row| row.costs.iter().map(move |cost| (row, cost))).collect();
     // The sort is stable, so equal costs keep the order of the logs.
     all.sort_by(|a, b| b.1.seconds.total_cmp(&a.1.seconds));
-    let rows = all.into_iter().take(COSTS).map(|(row, cost)| LinkedRow {
-        link: row.page.clone(),
-        name: row.name.clone(),
-        cells: vec![
-            spent(cost.what).to_owned(),
-            duration(cost.seconds),
-            percent(cost.share),
-            cost.phase.clone(),
-            row.log.clone(),
-        ],
+    let rows = all.into_iter().take(COSTS).map(|(row, cost)| {
+        let what = spent(cost.what).to_owned();
+        linked(row, [what, duration(cost.seconds), percent(cost.share), cost.phase.clone(), row.log.clone()])
     });
-    Linked {
-        caption: "What costs most".to_owned(),
-        columns: Table::new(
-            "",
-            &["application:", "time spent on:", "wall time", "share of its time", "longest in:", "log:"],
-        )
-        .columns,
-        rows: rows.collect(),
-    }
+    let headings = ["application:", "time spent on:", "wall time", "share of its time", "longest in:", "log:"];
+    Table::new("What costs most", &headings).with_rows(rows)
 }
 
-fn applications(rows: &[ApplicationRow]) -> Linked {
+fn applications(rows: &[ApplicationRow]) -> Table {
     let mut sorted: Vec<&ApplicationRow> = rows.iter().collect();
     sorted.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
-    let rows = sorted.into_iter().map(|row| LinkedRow {
-        link: row.page.clone(),
-        name: row.name.clone(),
-        cells: vec![
+    let rows = sorted.into_iter().map(|row| {
+        let cells = [
             duration(row.seconds),
             row.used_share.map_or_else(|| "–".to_owned(), percent),
             row.mostly.map_or_else(|| "–".to_owned(), |(what, share)| format!("{} ({})", spent(what), percent(share))),
@@ -216,27 +171,21 @@ fn applications(rows: &[ApplicationRow]) -> Linked {
             grouped(row.all_tasks.max(row.tasks)),
             grouped(row.tasks),
             row.log.clone(),
-        ],
+        ];
+        linked(row, cells)
     });
-    Linked {
-        caption: "All applications, longest first".to_owned(),
-        columns: Table::new(
-            "",
-            &[
-                "application:",
-                "wall time",
-                "slots used",
-                "mostly:",
-                "excess of stragglers",
-                "jobs",
-                "tasks",
-                "finished tasks",
-                "log:",
-            ],
-        )
-        .columns,
-        rows: rows.collect(),
-    }
+    let headings = [
+        "application:",
+        "wall time",
+        "slots used",
+        "mostly:",
+        "excess of stragglers",
+        "jobs",
+        "tasks",
+        "finished tasks",
+        "log:",
+    ];
+    Table::new("All applications, longest first", &headings).with_rows(rows)
 }
 
 fn unread_about(unread: usize) -> String {

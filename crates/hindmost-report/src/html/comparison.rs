@@ -1,27 +1,24 @@
 //! The page of a comparison of policies, which `simulate` and `replay` write.
 
 use hindmost_core::metrics::{
-    ByCorrelation, Cdf, Comparison, Diagnosis, DiagnosisTotal, PolicyCurves, PolicyResult, QuantileIntervals, ShownJob,
-    Summary,
+    ByCorrelation, Cdf, Comparison, Diagnosis, DiagnosisTotal, PolicyCurves, PolicyResult, ShownJob, Summary,
 };
-use serde::Serialize;
 
 use super::application;
 use super::energy;
-use super::jobs::{JobSection, jobs, jobs_about};
+use super::jobs::add_jobs;
 use super::keys::set_text;
-use super::{
-    Frame, Picture, Pictures, Step, Table, full, glossary, knowledge_text, listed, measured, name, placement_text,
-    rendered, sweep,
-};
+use super::{Step, glossary, knowledge_text, listed, measured, name, placement_text, sweep};
 use crate::comparison::advice::{Shown, about_correlations, cells, headings, recommendations};
 use crate::comparison::{
-    abandoned_jobs, deadlines_met, interval, is_swept, lost_attempts, one_job, ratio_interval, seeds_at, sets,
-    significant, size_text, sizes, sizes_of, undecided_deadlines,
+    MISSING, interval, is_interval, is_swept, known_columns, legend, not_counted, number, one_job, seeds_at, sets,
+    significant, size_text, sizes, sizes_of,
 };
 use crate::diagnosis::{spent, title};
+use crate::document::{Column as Heading, Document, Form, Frame, Picture, Role, Table, Text};
 use crate::figures::{Axis, Bar, BarChart, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
-use crate::text::{counted, duration, grouped, percent};
+use crate::table::Column;
+use crate::text::{counted, duration, full, grouped, percent};
 
 /// Largest number of points of a sweep that all get pictures. If there are more points, only the first and the last
 /// get them.
@@ -50,70 +47,31 @@ pub struct ComparisonPage<'a> {
     pub again: &'a [Step],
 }
 
-#[derive(Serialize)]
-struct Content {
-    facts: Vec<[String; 2]>,
-    cautions: Vec<String>,
-    recommendations: Vec<String>,
-    /// The ratios for several correlations of copies; `None` if there is one only.
-    correlations: Option<Table>,
-    correlations_about: String,
-    sweeps: Vec<sweep::Section>,
-    points: Vec<PointSection>,
-    jobs: Vec<JobSection>,
-    jobs_about: String,
-    applications: Vec<ApplicationSection>,
-    applications_about: String,
-}
-
-/// What the log of a replay shows about one application.
-#[derive(Serialize)]
-struct ApplicationSection {
-    heading: String,
-    one: application::Section,
-}
-
-#[derive(Serialize)]
-struct PointSection {
-    heading: String,
-    findings: Vec<String>,
-    table: Table,
-    notes: Vec<String>,
-    /// The energies; `None` without power models.
-    energy: Option<Table>,
-    energy_about: &'static str,
-    pictures: Vec<Picture>,
-}
-
 /// Returns the page of a comparison.
-///
-/// # Errors
-/// If a template is faulty, which is a defect of this crate.
-pub fn comparison_page(page: &ComparisonPage<'_>) -> Result<String, minijinja::Error> {
+pub fn comparison_page(page: &ComparisonPage<'_>) -> String {
     let compared = page.compared;
     let sets = sets(compared);
     let rows: Vec<&PolicyResult> = compared.results.iter().collect();
     let policies: Vec<String> = sweep::by_policy(&rows).into_iter().map(|(policy, _)| name(&policy)).collect();
-    let mut pictures = Pictures::default();
-    let sweeps = sweep::sections(compared, &mut pictures);
-    let mut points = Vec::new();
+    let mut document = Document::new(Form::Page);
+    document.heading(2, "Setup");
+    document.facts(facts(compared, &policies));
+    for caution in &compared.cautions {
+        document.paragraph_as(Role::Caution, Text::default().strong("Caution:").plain(format!(" {}", full(caution))));
+    }
+    document.paragraphs(Role::Usual, recommendations(compared).iter().map(|text| full(text)));
+    if let Some(by) = &compared.by_correlation {
+        document.heading(2, "Copies that share a part of their duration");
+        document.paragraph(about_correlations(by));
+        document.table(correlations(by));
+    }
+    sweep::add_sections(&mut document, compared);
     for (at, set) in sets.iter().enumerate() {
         let drawn = sets.len() <= MOST_POINTS || at == 0 || at + 1 == sets.len();
-        points.push(point(page, set, drawn, &mut pictures));
+        add_point(&mut document, page, set, drawn);
     }
-    let content = Content {
-        facts: facts(compared, &policies),
-        cautions: compared.cautions.iter().map(|caution| full(caution)).collect(),
-        recommendations: recommendations(compared).iter().map(|text| full(text)).collect(),
-        correlations: compared.by_correlation.as_ref().map(correlations),
-        correlations_about: compared.by_correlation.as_ref().map_or_else(String::new, about_correlations),
-        sweeps,
-        points,
-        jobs: jobs(page.jobs, &mut pictures),
-        jobs_about: jobs_about(page.jobs, sets.first().filter(|_| sets.len() > 1)),
-        applications: applications(page.applications, &mut pictures),
-        applications_about: applications_about(page.applications),
-    };
+    add_jobs(&mut document, page.jobs, sets.first().filter(|_| sets.len() > 1));
+    add_applications(&mut document, page.applications);
     let scenario = name(&compared.scenario);
     let what = match policies.as_slice() {
         [only] => format!("One policy, {only}"),
@@ -128,24 +86,29 @@ pub fn comparison_page(page: &ComparisonPage<'_>) -> Result<String, minijinja::E
         (_, 0 | 1) => ", on the same jobs",
         _ => ", each point on the same jobs for all policies",
     };
-    let frame = Frame {
+    document.page(&Frame {
         title: format!("{scenario} – hindmost"),
         heading: scenario,
         lead: format!("{what}{points_text}{same_jobs}."),
         glossary: glossary::comparison(),
         again: page.again,
-    };
-    rendered("comparison.html", &frame, &content)
+    })
 }
 
-/// Returns what the logs show about their longest applications.
-fn applications(all: &[Diagnosis], pictures: &mut Pictures) -> Vec<ApplicationSection> {
+/// Adds what the logs show about their longest applications.
+fn add_applications(document: &mut Document, all: &[Diagnosis]) {
+    if all.is_empty() {
+        return;
+    }
+    document.heading(2, "What really happened");
+    document.paragraph(applications_about(all));
     let seconds = |one: &Diagnosis| one.wall_time.as_ref().map_or(0.0, |time| time.seconds);
     let mut longest: Vec<&Diagnosis> = all.iter().collect();
     longest.sort_by(|a, b| seconds(b).total_cmp(&seconds(a)));
-    let of =
-        |one: &Diagnosis| ApplicationSection { heading: name(&title(one)), one: application::section(one, pictures) };
-    longest.into_iter().take(MOST_APPLICATIONS).map(of).collect()
+    for one in longest.into_iter().take(MOST_APPLICATIONS) {
+        document.heading(3, name(&title(one)));
+        application::add_findings(document, one);
+    }
 }
 
 fn applications_about(all: &[Diagnosis]) -> String {
@@ -171,15 +134,13 @@ fn correlations(by: &ByCorrelation) -> Table {
     let names: Vec<String> =
         headings(by, Shown::ALL, "correlation ").iter().map(|name| name.replace('\n', " ")).collect();
     let columns: Vec<&str> = std::iter::once("policy:").chain(names.iter().map(String::as_str)).collect();
-    let mut table = Table::new("Ratio of the mean flowtime, and of the resource, to the first policy's", &columns);
-    for (policy, cells) in cells(by, Shown::ALL) {
-        table.rows.push(std::iter::once(name(&policy)).chain(cells).collect());
-    }
-    table
+    let table = Table::new("Ratio of the mean flowtime, and of the resource, to the first policy's", &columns);
+    let row = |(policy, cells): (String, Vec<String>)| std::iter::once(name(&policy)).chain(cells);
+    table.with_rows(cells(by, Shown::ALL).into_iter().map(row))
 }
 
 /// Returns the names and values of the facts at the beginning of the page.
-fn facts(compared: &Comparison, policies: &[String]) -> Vec<[String; 2]> {
+fn facts(compared: &Comparison, policies: &[String]) -> Vec<(&'static str, String)> {
     let seeds = compared.seeds.len() as u64;
     let seeds_text = match compared.seeds.as_slice() {
         _ if is_swept(compared, "seeds") => "one of the swept keys".to_owned(),
@@ -205,88 +166,64 @@ fn facts(compared: &Comparison, policies: &[String]) -> Vec<[String; 2]> {
         placement_text(compared.placement)
     };
     let mut facts = vec![
-        ["jobs".to_owned(), format!("{}{at}{over}", size_text(&sizes))],
-        ["seeds".to_owned(), seeds_text],
-        ["policies".to_owned(), listed(policies)],
-        ["knowledge (progress model)".to_owned(), knowledge],
-        ["placement".to_owned(), placement],
+        ("jobs", format!("{}{at}{over}", size_text(&sizes))),
+        ("seeds", seeds_text),
+        ("policies", listed(policies)),
+        ("knowledge (progress model)", knowledge),
+        ("placement", placement),
     ];
-    let label = |at: usize| if at == 0 { "details" } else { "" }.to_owned();
-    facts.extend(compared.notes.iter().enumerate().map(|(at, note)| [label(at), full(note)]));
+    let label = |at: usize| if at == 0 { "details" } else { "" };
+    facts.extend(compared.notes.iter().enumerate().map(|(at, note)| (label(at), full(note))));
     facts
 }
 
-/// Returns the section of a point of a sweep, with pictures if `drawn` is set.
-fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictures: &mut Pictures) -> PointSection {
+/// Adds the section of a point of a sweep, with pictures if `drawn` is set.
+fn add_point(document: &mut Document, page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool) {
     let entries = page.compared.results.iter().enumerate().filter(|(_, row)| row.set == set);
     let (numbers, rows): (Vec<usize>, Vec<&PolicyResult>) = entries.unzip();
     let curves: Vec<&PolicyCurves> = numbers.iter().filter_map(|at| page.curves.get(*at)).collect();
     let seeds = seeds_at(page.compared, set);
+    let columns = known_columns(&rows, seeds);
+    let shown: Vec<&str> = columns.iter().map(|column| column.heading).collect();
     let size = if set.is_empty() { String::new() } else { format!("{}. ", size_text(&sizes_of(&rows))) };
-    let intervals = match seeds {
+    let over = match seeds {
         1 => "There is only one seed, so there are no confidence intervals.".to_owned(),
-        _ => format!(
-            "Means are over {}; ± is half of the 95% interval (Student's t over seeds).",
-            counted(seeds as u64, "seed")
-        ),
+        _ => format!("Means are over {}; their intervals are by Student's t.", counted(seeds as u64, "seed")),
     };
     let percentiles = if one_job(&rows, seeds) { "" } else { " Percentiles are over the jobs of all seeds together." };
-    let known = rows.iter().any(|row| row.flowtime.quantile_ci95 != QuantileIntervals::default());
-    let in_brackets = if known && !percentiles.is_empty() { " In brackets: their 95% intervals." } else { "" };
-    let paired = rows.iter().any(|row| row.versus_first.bootstrap_ci95.is_some());
-    let bootstrap = if paired && rows.len() > 1 {
-        " The bootstrap interval is the 95% interval of the ratio to the first policy; it resamples seeds, and jobs as pairs."
-    } else {
-        ""
-    };
-    let mut notes = vec![format!(
-        "{size}Flowtime is the job completion time: from arrival to finish. {intervals}{percentiles}{in_brackets}{bootstrap}"
-    )];
-    notes.push(
-        "Resource is the time for which the attempts of a job hold a slot, or a share of the cluster, multiplied by \
-         the price γ (gamma) of a machine-second; its unit is γ·s. Wasted share: the part of it that was used by \
-         attempts that did not finish first. Busy: the share of the cluster's capacity that was in use."
-            .to_owned(),
-    );
-    let unfinished: Vec<String> = rows
-        .iter()
-        .filter(|row| row.unfinished_jobs > 0)
-        .map(|row| format!("{} {}", name(&row.policy), grouped(row.unfinished_jobs)))
-        .collect();
-    if !unfinished.is_empty() {
-        notes.push(format!(
-            "Jobs that had not finished when the run stopped are not counted in any number: {}.",
-            listed(&unfinished)
-        ));
-    }
-    notes.extend(abandoned_jobs(&rows).map(|note| full(&note)));
-    notes.extend(undecided_deadlines(&rows).map(|note| full(&note)));
-    notes.extend(lost_attempts(&rows).map(|note| full(&note)));
+    let mut notes = vec![format!("{size}{} {over}{percentiles}", legend(page.compared, &shown))];
+    notes.extend(not_counted(&rows, &shown));
     let mut drawings = Vec::new();
     if drawn {
         if rows.len() > MOST_POLICIES {
             notes.push(format!("Pictures show the first {MOST_POLICIES} of {} policies.", rows.len()));
         }
         let shown = &rows[..rows.len().min(MOST_POLICIES)];
-        drawings = summaries(shown, seeds, pictures);
+        drawings = summaries(shown, seeds);
         drawings.extend(energy::chart(shown).map(|chart| {
-            pictures.picture(
-                &chart.draw(),
+            Picture::new(
+                chart.draw(),
                 "Upper bar: the energy of all nodes, idle power included. Lower bar: the energy of the attempts that \
                  finished first. A shorter upper bar is better.",
             )
         }));
         // The distribution of a single job is one step.
         if curves.len() == rows.len() && !one_job(&rows, seeds) {
-            drawings.extend(distributions(shown, &curves, pictures));
+            drawings.extend(distributions(shown, &curves));
         }
     } else {
         notes.push("This sweep has many points, so only the first and the last point have pictures.".to_owned());
     }
     let heading = if set.is_empty() { "Results".to_owned() } else { format!("Results at {}", set_text(set)) };
-    let (energy, energy_about) = (energy::table(&rows), energy::ABOUT);
-    let (findings, table) = (findings(&rows), table(&rows, seeds));
-    PointSection { heading, findings, table, notes, energy, energy_about, pictures: drawings }
+    document.heading(2, heading);
+    document.paragraphs(Role::Usual, findings(&rows));
+    document.table(table(&rows, &columns));
+    document.paragraphs(Role::Note, notes);
+    if let Some(energy) = energy::table(&rows) {
+        document.table(energy);
+        document.paragraph_as(Role::Note, energy::ABOUT);
+    }
+    document.pictures(drawings);
 }
 
 /// Returns sentences with the main results.
@@ -336,67 +273,56 @@ fn findings(rows: &[&PolicyResult]) -> Vec<String> {
     said
 }
 
-fn table(rows: &[&PolicyResult], seeds: usize) -> Table {
-    // All percentiles of a single job are equal, so they are left out.
-    let several = !one_job(rows, seeds);
-    let mut columns = vec!["policy:", "mean flowtime (s)", "versus first"];
-    let paired = rows.len() > 1 && rows.iter().any(|row| row.versus_first.bootstrap_ci95.is_some());
-    if paired {
-        columns.push("bootstrap interval");
-    }
-    if several {
-        columns.extend(["p50 (s)", "p95 (s)", "p99 (s)", "max (s)"]);
-    }
-    columns.extend(["mean resource (γ·s)", "copies started", "copies won", "wasted share", "busy"]);
-    let deadlines = rows.iter().any(|row| row.pocd.is_some());
-    if deadlines {
-        columns.push("deadlines met");
-    }
-    let lateness = rows.iter().any(|row| row.deadlines.is_some());
-    if lateness {
-        columns.extend(["mean lateness (s)", "p95 of lateness (s)", "mean of finish − deadline (s)", "abandoned jobs"]);
-    }
-    let mut table = Table::new("Results of each policy", &columns);
-    let number = |value: Option<f64>| value.map_or("–".to_owned(), significant);
+/// The columns that no terminal shows.
+const MORE: [Column<PolicyResult>; 6] = [
+    Column {
+        heading: "versus first, by Student's t",
+        from_width: 0,
+        cell: |row| {
+            measured(row.versus_first.flowtime_ratio.filter(|_| row.versus_first.ci95.is_some()), row.versus_first.ci95)
+        },
+    },
+    Column { heading: "interval of resource", from_width: 0, cell: |row| interval(row.resource.ci95) },
+    Column { heading: "longest flowtime (s)", from_width: 0, cell: |row| number(row.flowtime.max) },
+    Column {
+        heading: "p95 of lateness (s)",
+        from_width: 0,
+        cell: |row| number(row.deadlines.as_ref().and_then(|late| late.lateness.p95)),
+    },
+    Column {
+        heading: "finish − deadline (s)",
+        from_width: 0,
+        cell: |row| {
+            let late = row.deadlines.as_ref().map(|late| &late.signed_lateness);
+            late.map_or_else(|| MISSING.to_owned(), |late| measured(late.mean, late.ci95))
+        },
+    },
+    Column {
+        heading: "abandoned jobs",
+        from_width: 0,
+        cell: |row| row.deadlines.as_ref().map_or_else(|| MISSING.to_owned(), |_| grouped(row.abandoned_jobs)),
+    },
+];
+
+/// Returns the table of a sweep's point: these columns, with intervals in the cells of their values, and [`MORE`] that have a value.
+fn table(rows: &[&PolicyResult], columns: &[&Column<PolicyResult>]) -> Table {
+    let is_known = |column: &&Column<PolicyResult>| rows.iter().any(|row| (column.cell)(row) != MISSING);
+    let all: Vec<_> = columns.iter().copied().chain(MORE.iter().filter(is_known)).collect();
+    let headings = all.iter().filter(|column| !is_interval(column));
+    let mut table = Table { caption: "Results of each policy".to_owned(), ..Table::default() };
+    table.columns = headings.map(|column| Heading::new(&column.heading.replace('\n', " "))).collect();
+    table.columns[0].is_text = true;
     for row in rows {
-        let versus = &row.versus_first;
-        let versus =
-            if std::ptr::eq(*row, rows[0]) { "1".to_owned() } else { measured(versus.flowtime_ratio, versus.ci95) };
-        let mut cells = vec![name(&row.policy), measured(row.flowtime.mean, row.flowtime.ci95), versus];
-        if paired {
-            let own = std::ptr::eq(*row, rows[0]);
-            cells.push(if own { "–".to_owned() } else { ratio_interval(row.versus_first.bootstrap_ci95) });
+        let mut cells: Vec<String> = Vec::new();
+        for column in &all {
+            let cell = (column.cell)(row);
+            match cells.last_mut() {
+                Some(value) if is_interval(column) && cell != MISSING => *value += &format!(" ({cell})"),
+                Some(_) if is_interval(column) => {}
+                _ => cells.push(cell),
+            }
         }
-        if several {
-            let (flowtime, around) = (&row.flowtime, &row.flowtime.quantile_ci95);
-            let with_ends = |value, ends: Option<[f64; 2]>| match ends {
-                Some(_) => format!("{} ({})", number(value), interval(ends)),
-                None => number(value),
-            };
-            let percentiles = [(flowtime.p50, around.p50), (flowtime.p95, around.p95), (flowtime.p99, around.p99)];
-            cells.extend(percentiles.map(|(value, ends)| with_ends(value, ends)));
-            cells.push(number(flowtime.max));
-        }
-        cells.extend([
-            measured(row.resource.mean, row.resource.ci95),
-            grouped(row.copies.launched),
-            grouped(row.copies.won),
-            percent(row.copies.wasted_share),
-            percent(row.utilization),
-        ]);
-        if deadlines {
-            cells.push(deadlines_met(row));
-        }
-        if lateness {
-            let late = row.deadlines.as_ref();
-            cells.extend([
-                late.map_or("–".to_owned(), |late| measured(late.lateness.mean, late.lateness.ci95)),
-                number(late.and_then(|late| late.lateness.p95)),
-                late.map_or("–".to_owned(), |late| measured(late.signed_lateness.mean, late.signed_lateness.ci95)),
-                grouped(row.abandoned_jobs),
-            ]);
-        }
-        table.rows.push(cells);
+        table.row(cells);
     }
     table
 }
@@ -412,7 +338,7 @@ fn dots(rows: &[&PolicyResult], of: impl Fn(&PolicyResult) -> &Summary) -> Vec<D
 }
 
 /// Draws one picture each of the mean flowtime, the mean resource, the copies and the wasted share.
-fn summaries(rows: &[&PolicyResult], seeds: usize, pictures: &mut Pictures) -> Vec<Picture> {
+fn summaries(rows: &[&PolicyResult], seeds: usize) -> Vec<Picture> {
     let seconds = |label: &str| Axis::new(label, Unit::Seconds);
     let plain = |label: &str, unit: &str| Axis::new(label, Unit::Number(unit.to_owned()));
     let whiskers = if seeds > 1 { "; the line through it is its 95% interval over seeds" } else { "" };
@@ -461,33 +387,33 @@ fn summaries(rows: &[&PolicyResult], seeds: usize, pictures: &mut Pictures) -> V
         legend: None,
     };
     vec![
-        pictures.picture(
-            &flowtime.draw(),
+        Picture::new(
+            flowtime.draw(),
             format!(
                 "Further left is faster. A mark is the mean over the seeds' means{whiskers}. Numbers at the right: \
                      seconds."
             ),
         ),
-        pictures.picture(
-            &resource.draw(),
+        Picture::new(
+            resource.draw(),
             "Further left is cheaper. The marks and lines have the same meaning as for the flowtime. Numbers at the \
              right: γ·s.",
         ),
-        pictures.picture(
-            &copies.draw(),
+        Picture::new(
+            copies.draw(),
             "Upper bar: the number of copies, which are attempts that start while another attempt of the same task is \
              running. Lower bar: the number of copies that finished first. A copy that finishes first saves time; any \
              other copy wastes resources.",
         ),
-        pictures.picture(
-            &wasted.draw(),
+        Picture::new(
+            wasted.draw(),
             "The share of the resource that was used by attempts that did not finish first. A shorter bar is better.",
         ),
     ]
 }
 
 /// Draws the cumulative distributions of flowtime and resource.
-fn distributions(rows: &[&PolicyResult], curves: &[&PolicyCurves], pictures: &mut Pictures) -> Vec<Picture> {
+fn distributions(rows: &[&PolicyResult], curves: &[&PolicyCurves]) -> Vec<Picture> {
     let jobs: u64 = curves.iter().map(|curves| curves.flowtime.count).max().unwrap_or(0);
     let jobs = counted(jobs, "job");
     let flowtime = cdf_chart(rows, curves, |curves| &curves.flowtime, "flowtime", Unit::Seconds);
@@ -501,7 +427,7 @@ fn distributions(rows: &[&PolicyResult], curves: &[&PolicyCurves], pictures: &mu
         )
     };
     [(&flowtime, "took no longer than"), (&resource, "used no more than")]
-        .map(|(chart, what)| pictures.picture(&chart.draw(), text(chart, what)))
+        .map(|(chart, what)| Picture::new(chart.draw(), text(chart, what)))
         .into()
 }
 

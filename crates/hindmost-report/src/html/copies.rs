@@ -3,67 +3,57 @@
 use std::collections::BTreeMap;
 
 use hindmost_core::ids::{AttemptId, TaskId};
-use hindmost_core::timeline::{AttemptEnd, Cause, Timeline, TimelineRow};
+use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
 
-use serde::Serialize;
+use super::{SENTENCE, name, sentence};
+use crate::document::{Document, Layout, Role, Table, Text};
+use crate::lanes::ending;
+use crate::text::{duration, full};
 
-use super::{full, name, sentence};
-use crate::text::duration;
-
-/// A row of the table of copies.
-pub(super) struct CopyEntry {
-    pub(super) task: String,
-    /// Number of the attempt among the attempts of its task, from 0.
-    pub(super) attempt: u32,
-    pub(super) node: String,
-    /// Time of the start, in seconds since the origin of times.
-    pub(super) at: f64,
-    /// Reason for which the copy was started.
-    pub(super) why: String,
-    /// How the copy ended.
-    pub(super) result: String,
-}
-
-/// Returns the first `most` copies in order of their start. Times count from `origin`, in seconds.
-pub(super) fn copy_entries(
-    timeline: &Timeline,
-    reasons: &BTreeMap<AttemptId, String>,
-    origin: f64,
-    most: usize,
-) -> Vec<CopyEntry> {
+/// Returns the table of the first `most` copies in order of their start.
+pub(super) fn copies_table(timeline: &Timeline, reasons: &BTreeMap<AttemptId, String>, most: usize) -> Table {
     let mut copies: Vec<&TimelineRow> = timeline.rows.iter().filter(|row| row.redundant).collect();
     copies.sort_by_key(|row| (row.start, row.attempt));
-    let entry = |row: &&TimelineRow| {
-        let task = row.attempt.task;
-        CopyEntry {
-            task: task_name(timeline, task),
-            attempt: row.attempt.copy,
-            node: name(timeline.node_name(row.node)),
-            at: row.start.seconds() - origin,
-            why: why(reasons, row),
-            result: result(timeline, row),
-        }
+    let row = |row: &&TimelineRow| {
+        [
+            task_name(timeline, row.attempt.task),
+            row.attempt.copy.to_string(),
+            name(timeline.node_name(row.node)),
+            duration(row.start.seconds()),
+            why(reasons, row),
+            result(timeline, row),
+        ]
     };
-    copies.iter().take(most).map(entry).collect()
+    let headings = ["task:", "attempt", "node", "started after", "reason:", "result:"];
+    let table = Table::new("Copies in order of start", &headings).laid_out(Layout::Stacked);
+    table.with_rows(copies.iter().take(most).map(row))
 }
 
 /// A list of attempts in words, with one paragraph for each task.
-#[derive(Serialize)]
 pub(super) struct AttemptList {
-    heading: String,
     /// Name of each task and sentences about its attempts.
     tasks: Vec<[String; 2]>,
-    /// A sentence about attempts that the list leaves out; empty if it has all attempts.
-    pub(super) note: String,
     /// Number of attempts of the listed tasks that the list leaves out.
-    #[serde(skip)]
     pub(super) left_out: usize,
+}
+
+impl AttemptList {
+    /// Adds the list below a heading that hides it, with a note about attempts that it leaves out; nothing if it is empty.
+    pub(super) fn add_to(self, document: &mut Document, heading: impl Into<Text>, note: String) {
+        let item = |[task, attempts]: [String; 2]| Text::default().strong(task).plain(format!(": {attempts}"));
+        let items: Vec<Text> = self.tasks.into_iter().map(item).collect();
+        if !items.is_empty() {
+            document.details(heading, |inside| {
+                inside.attempts(items);
+                inside.paragraph_as(Role::Note, note);
+            });
+        }
+    }
 }
 
 /// Lists at most `most` attempts of `tasks`. Times count from `origin`, in seconds. The list has the content of a
 /// picture's tooltips, for readers on paper or without a mouse.
 pub(super) fn attempt_list(
-    heading: String,
     timeline: &Timeline,
     tasks: &[TaskId],
     reasons: &BTreeMap<AttemptId, String>,
@@ -111,7 +101,7 @@ pub(super) fn attempt_list(
             paragraphs.push([task_name(timeline, *task), sentences.join(" ")]);
         }
     }
-    AttemptList { heading, tasks: paragraphs, note: String::new(), left_out }
+    AttemptList { tasks: paragraphs, left_out }
 }
 
 /// Returns the name of a task; it contains the phase if the job has several phases.
@@ -142,16 +132,6 @@ fn result(timeline: &Timeline, row: &TimelineRow) -> String {
                 None => format!("finished first, in {ran}"),
             }
         }
-        AttemptEnd::Lost => format!("stopped after {ran} for another copy"),
-        AttemptEnd::Replaced => format!("stopped after {ran} for another copy, which replaced it"),
-        AttemptEnd::Failed(Cause::Own(reason)) => format!("failed after {ran}: {}", sentence(reason)),
-        AttemptEnd::Failed(Cause::External(Some(what))) => {
-            format!("failed after {ran}, ended from outside: {}", sentence(what))
-        }
-        AttemptEnd::Failed(Cause::External(None)) => format!("failed after {ran}, killed from outside"),
-        AttemptEnd::NodeLost => format!("lost with its node after {ran}"),
-        AttemptEnd::Abandoned => format!("not finished, stopped after {ran} because the job was abandoned"),
-        AttemptEnd::Stopped => format!("not finished, stopped with the run after {ran}"),
-        AttemptEnd::Running => format!("not finished, still running after {ran} at the end of the record"),
+        other => ending(other, &format!(" after {ran}"), SENTENCE),
     }
 }

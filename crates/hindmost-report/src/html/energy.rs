@@ -2,8 +2,9 @@
 
 use hindmost_core::metrics::{EnergyParts, PolicyResult};
 
-use super::{Table, name};
+use super::name;
 use crate::comparison::significant;
+use crate::document::Table;
 use crate::figures::{Axis, Bar, BarChart, Unit};
 use crate::text::percent;
 
@@ -47,7 +48,7 @@ pub(super) fn table(rows: &[&PolicyResult]) -> Option<Table> {
         let mut cells = vec![policy, significant(energy.parts.total())];
         cells.extend(parts.iter().map(|(_, of)| significant(of(&energy.parts))));
         cells.push(energy.job.mean.map_or("–".to_owned(), significant));
-        table.rows.push(cells);
+        table.row(cells);
     }
     Some(table)
 }

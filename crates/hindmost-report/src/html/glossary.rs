@@ -95,7 +95,7 @@ const NODE: Entry =
     ["node", "A machine, or a part of a machine, that can run a limited number of attempts at the same time."];
 
 /// Returns the glossary of the page of a comparison.
-pub(super) fn comparison() -> Vec<Entry> {
+pub(crate) fn comparison() -> Vec<Entry> {
     vec![
         TASK, STRAGGLER, COPY, FLOWTIME, RESOURCE, WASTED, BUSY, VERSUS, INTERVAL, BOOTSTRAP, QUANTILE, SHARE, SEED,
         KNOWLEDGE, PLACEMENT,
@@ -103,12 +103,12 @@ pub(super) fn comparison() -> Vec<Entry> {
 }
 
 /// Returns the glossary of the page of a reproduction.
-pub(super) fn reproduction() -> Vec<Entry> {
+pub(crate) fn reproduction() -> Vec<Entry> {
     vec![READING, BEST_JOINT, RULE, FLOWTIME, RESOURCE, COPY, STRAGGLER, INTERVAL, SHARE, SEED, KNOWLEDGE]
 }
 
 /// Returns the glossary of the page of a ranking.
-pub(super) fn ranking() -> Vec<Entry> {
+pub(crate) fn ranking() -> Vec<Entry> {
     let pocd = [
         "PoCD",
         "The probability of completion before deadline: the share of the jobs with a deadline that finished by it. An \
@@ -118,7 +118,7 @@ pub(super) fn ranking() -> Vec<Entry> {
 }
 
 /// Returns the glossary of the page of a run.
-pub(super) fn run() -> Vec<Entry> {
+pub(crate) fn run() -> Vec<Entry> {
     let extra = [
         "extra work",
         "The share of the total time of all attempts that was spent on attempts that lost to another copy. Attempts \
@@ -129,7 +129,7 @@ pub(super) fn run() -> Vec<Entry> {
 }
 
 /// Returns the glossary of the pages of `advise`.
-pub(super) fn diagnosis() -> Vec<Entry> {
+pub(crate) fn diagnosis() -> Vec<Entry> {
     let slot = [
         "slot",
         "What runs one attempt at a time. An executor has as many slots as tasks that it can run at the same time.",

@@ -3,36 +3,20 @@
 use hindmost_core::ids::TaskId;
 use hindmost_core::metrics::ShownJob;
 use hindmost_core::timeline::{AttemptEnd, Timeline};
-use serde::Serialize;
 
-use super::copies::{AttemptList, attempt_list};
+use super::copies::attempt_list;
 use super::keys::set_text;
-use super::{Pictures, full, listed, name};
+use super::{listed, name};
+use crate::document::{Beside, Document, Picture};
 use crate::figures::gantt::{GanttChart, by_task, tasks_to_show};
-use crate::text::{counted, duration, grouped};
+use crate::text::{counted, duration, full, grouped};
 
 /// Largest number of attempts of a picture that are described in words.
 const MOST_LISTED: usize = 120;
 
-#[derive(Serialize)]
-pub(super) struct JobSection {
-    heading: String,
-    about: String,
-    pictures: Vec<JobPicture>,
-}
-
-#[derive(Serialize)]
-struct JobPicture {
-    svg: String,
-    wide: String,
-    caption: String,
-    attempts: AttemptList,
-}
-
-/// Introduces the section; empty without jobs. `first` is the point of the sweep to which the jobs belong, if there is
+/// Introduces the section. `first` is the point of the sweep to which the jobs belong, if there is
 /// a sweep.
-pub(super) fn jobs_about(jobs: &[ShownJob], first: Option<&Vec<(String, String)>>) -> String {
-    let Some(job) = jobs.first() else { return String::new() };
+fn about(job: &ShownJob, first: Option<&Vec<(String, String)>>) -> String {
     let at = first.map_or(String::new(), |set| format!(" at {}", set_text(set)));
     format!(
         "A few jobs of seed {}{at}, each under the first policy and under the fastest of the others. Each row is a \
@@ -42,8 +26,12 @@ pub(super) fn jobs_about(jobs: &[ShownJob], first: Option<&Vec<(String, String)>
     )
 }
 
-/// Returns one section for each job. All pictures of a job have the same tasks and the same time axis.
-pub(super) fn jobs(jobs: &[ShownJob], pictures: &mut Pictures) -> Vec<JobSection> {
+/// Adds the section, with a part for each job; nothing without jobs. `first` is the point of the sweep to which the jobs belong, if
+/// there is a sweep.
+pub(super) fn add_jobs(document: &mut Document, jobs: &[ShownJob], first: Option<&Vec<(String, String)>>) {
+    let Some(any) = jobs.first() else { return };
+    document.heading(2, "Attempts of single jobs");
+    document.paragraph(about(any, first));
     let mut sections: Vec<(&str, Vec<&ShownJob>)> = Vec::new();
     for job in jobs {
         match sections.last_mut() {
@@ -51,31 +39,29 @@ pub(super) fn jobs(jobs: &[ShownJob], pictures: &mut Pictures) -> Vec<JobSection
             _ => sections.push((&job.chosen, vec![job])),
         }
     }
-    let section = |(chosen, group): &(&str, Vec<&ShownJob>)| {
+    for (chosen, group) in &sections {
         // All pictures of a job have the same tasks and the same axis, so that they can be compared.
         let timelines: Vec<&Timeline> = group.iter().map(|job| &job.timeline).collect();
         let tasks = tasks_to_show(&timelines);
         let until = group.iter().map(|job| by_task(&job.timeline, &tasks, &job.reasons).end).fold(0.0, f64::max);
-        let spec = group.first().and_then(|job| job.timeline.jobs.first()).map(|job| &job.spec);
-        let count: u64 = spec.map_or(0, |spec| spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum());
-        let about = spec.map_or(String::new(), |spec| {
-            format!(
-                "The job “{}” has {} and arrives after {}.{}",
-                name(&spec.name),
-                counted(count, "task"),
-                duration(spec.arrival.seconds()),
-                if group.len() > 1 { " All its pictures have the same tasks and the same time axis." } else { "" },
-            )
-        });
-        let shown = group.iter().map(|job| job_picture(job, &tasks, until, pictures)).collect();
         // The tables of the page are about all seeds, but a picture is about one.
         let seed = group.first().map_or(String::new(), |job| format!(", seed {}", job.seed));
-        JobSection { heading: format!("{}{seed}", full(chosen).trim_end_matches('.')), about, pictures: shown }
-    };
-    sections.iter().map(section).collect()
+        document.heading(3, format!("{}{seed}", full(chosen).trim_end_matches('.')));
+        if let Some(job) = group.first().and_then(|job| job.timeline.jobs.first()) {
+            let count: u64 = job.spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum();
+            document.paragraph(format!(
+                "The job “{}” has {} and arrives after {}.{}",
+                name(&job.spec.name),
+                counted(count, "task"),
+                duration(job.spec.arrival.seconds()),
+                if group.len() > 1 { " All its pictures have the same tasks and the same time axis." } else { "" },
+            ));
+        }
+        document.beside(Beside::Pictures, group, |part, job| job_picture(part, job, &tasks, until));
+    }
 }
 
-fn job_picture(job: &ShownJob, tasks: &[TaskId], until: f64, pictures: &mut Pictures) -> JobPicture {
+fn job_picture(document: &mut Document, job: &ShownJob, tasks: &[TaskId], until: f64) {
     let panel = by_task(&job.timeline, tasks, &job.reasons);
     let origin = job.timeline.jobs.first().map_or(0.0, |job| job.arrival.seconds());
     let took = job.flowtime.map_or("not finished".to_owned(), |flowtime| format!("flowtime {}", duration(flowtime)));
@@ -96,7 +82,7 @@ fn job_picture(job: &ShownJob, tasks: &[TaskId], until: f64, pictures: &mut Pict
         _ => format!("including {} copies; {} of them finished first", grouped(copies as u64), grouped(won as u64)),
     };
     let heading = format!("Attempts under {} by task (times count from the job's arrival)", name(&job.policy));
-    let mut attempts = attempt_list(heading, &job.timeline, tasks, &job.reasons, origin, MOST_LISTED);
+    let attempts = attempt_list(&job.timeline, tasks, &job.reasons, origin, MOST_LISTED);
     let not_drawn = rows.iter().filter(|row| row.redundant && !tasks.contains(&row.attempt.task)).count() as u64;
     let mut left = Vec::new();
     if attempts.left_out > 0 {
@@ -106,13 +92,8 @@ fn job_picture(job: &ShownJob, tasks: &[TaskId], until: f64, pictures: &mut Pict
         let copies = if not_drawn == 1 { "one copy".to_owned() } else { format!("{} copies", grouped(not_drawn)) };
         left.push(format!("{copies} of tasks that are not drawn"));
     }
-    if !left.is_empty() {
-        attempts.note = format!("The list leaves out {}.", listed(&left));
-    }
-    JobPicture {
-        svg: pictures.inline(&chart.draw()),
-        wide: String::new(),
-        caption: format!("Under {}: {}, {copies_text}.", name(&job.policy), counted(rows.len() as u64, "attempt")),
-        attempts,
-    }
+    let note = if left.is_empty() { String::new() } else { format!("The list leaves out {}.", listed(&left)) };
+    let caption = format!("Under {}: {}, {copies_text}.", name(&job.policy), counted(rows.len() as u64, "attempt"));
+    document.picture(Picture::new(chart.draw(), caption));
+    attempts.add_to(document, heading, note);
 }

@@ -1,8 +1,6 @@
 //! The page of a run in progress. It is the only page with a script, and has no content of its own: the script fetches
 //! snapshots of the run and shows them.
 
-use minijinja::{Environment, context};
-
 /// The live page: its text, and the contents of its two elements that a content security policy has to name.
 #[derive(Clone, Debug)]
 pub struct LivePage {
@@ -14,21 +12,13 @@ pub struct LivePage {
     pub script: String,
 }
 
-/// Renders the page of a run in progress.
-///
-/// # Errors
-/// If the template is faulty, which is a defect of this crate.
-pub fn live_page() -> Result<LivePage, minijinja::Error> {
+/// Returns the page of a run in progress.
+pub fn live_page() -> LivePage {
     let style = concat!(include_str!("templates/page.css"), include_str!("templates/live.css")).to_owned();
     let script = include_str!("templates/live.js").to_owned();
-    let mut environment = Environment::new();
-    environment.add_template("live.html", include_str!("templates/live.html"))?;
-    let html = environment.get_template("live.html")?.render(context! {
-        style => style.as_str(),
-        script => script.as_str(),
-        version => env!("CARGO_PKG_VERSION"),
-    })?;
-    Ok(LivePage { html, style, script })
+    let page = include_str!("templates/live.html").replace("{{ version }}", env!("CARGO_PKG_VERSION"));
+    let html = page.replace("{{ style }}", &style).replace("{{ script }}", &script);
+    LivePage { html, style, script }
 }
 
 #[cfg(test)]
@@ -37,7 +27,7 @@ mod tests {
 
     #[test]
     fn the_page_is_one_file_and_only_writes_text() {
-        let page = live_page().unwrap();
+        let page = live_page();
         assert!(page.html.contains(&format!("<style>{}</style>", page.style)));
         assert!(page.html.contains(&format!("<script>{}</script>", page.script)));
         // Nothing of the run may become markup or code.

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use hindmost_core::ids::{AttemptId, TaskId};
-use hindmost_core::metrics::{PhaseSummary, RunState, RunSummary};
+use hindmost_core::metrics::{Copies, FailedTask, RunState, RunSummary};
 use hindmost_core::timeline::Timeline;
-use serde::Serialize;
 
-use super::copies::{AttemptList, attempt_list, copy_entries};
-use super::{Frame, Picture, Pictures, Step, Table, glossary, knowledge_text, long, name, rendered, sentence};
+use super::copies::{attempt_list, copies_table};
+use super::{Step, glossary, knowledge_text, name, sentence};
 use crate::copies::{gain, lessons};
+use crate::document::{Document, Form, Frame, Picture, Role, Table};
 use crate::failures::values;
 use crate::figures::gantt::{Fate, GanttChart, Panel, by_node};
-use crate::run::{BROKEN_NOT_COUNTED, in_words};
+use crate::run::{BROKEN_NOT_COUNTED, COLUMNS, in_words, state as state_name, total};
 use crate::text::{counted, duration, grouped, percent};
 
 /// Largest number of copies in the table of copies.
@@ -38,76 +38,47 @@ pub struct RunPage<'a> {
     pub again: &'a [Step],
 }
 
-#[derive(Serialize)]
-struct Content {
-    facts: Vec<[String; 2]>,
-    failed: Vec<Failed>,
-    failed_about: String,
-    phases: Table,
-    phases_about: String,
-    gantt: Picture,
-    attempts: AttemptList,
-    copies: Option<Table>,
-    copies_about: String,
-    work: String,
-}
-
-#[derive(Serialize)]
-struct Failed {
-    name: String,
-    reason: String,
-    facts: Vec<[String; 2]>,
-    stderr: String,
-    stdout: String,
-}
-
 /// Returns the page of a live run, finished or not.
-///
-/// # Errors
-/// If a template is faulty, which is a defect of this crate.
-pub fn run_page(page: &RunPage<'_>) -> Result<String, minijinja::Error> {
+pub fn run_page(page: &RunPage<'_>) -> String {
     let summary = page.summary;
-    let mut pictures = Pictures::default();
-    let entries = copy_entries(page.timeline, page.reasons, 0.0, MOST_COPIES);
-    let copies = (!entries.is_empty()).then(|| {
-        let mut table = Table::new(
-            "Copies in order of start",
-            &["task:", "attempt", "node", "started after", "reason:", "result:"],
-        );
-        table.stacked = true;
-        for entry in &entries {
-            let cells =
-                [&entry.task, &entry.attempt.to_string(), &entry.node, &duration(entry.at), &entry.why, &entry.result];
-            table.rows.push(cells.map(Clone::clone).to_vec());
-        }
-        table
-    });
-    let content = Content {
-        facts: facts(page),
-        failed: summary.failed_tasks.iter().take(MOST_FAILED).map(failed).collect(),
-        failed_about: failed_about(summary),
-        phases: phases(summary),
-        phases_about: format!(
+    let mut document = Document::new(Form::Page);
+    document.heading(2, "Result");
+    document.facts(facts(page));
+    if !summary.failed_tasks.is_empty() {
+        document.heading(2, "Failed tasks");
+        document.paragraph(failed_about(summary));
+    }
+    summary.failed_tasks.iter().take(MOST_FAILED).for_each(|task| failed(&mut document, task));
+    document.heading(2, "Phases");
+    document.table(phases(summary));
+    document.paragraph_as(
+        Role::Note,
+        format!(
             "Started after, finished after: time from the start of the run to the start of the phase's first attempt, \
              and to the finish of its last task{}. p50, p95, max: median, 95th percentile and longest duration of the \
              attempts that finished first. Broken: attempts that failed, lost their node or were stopped with the run.",
             if summary.pauses.is_empty() { "" } else { ", pauses included" }
         ),
-        gantt: gantt(page, &mut pictures),
-        attempts: attempts(page),
-        copies_about: copies_about(summary, entries.len()),
-        copies,
-        work: long(page.work),
-    };
+    );
+    document.heading(2, "Attempts over time");
+    document.pictures(vec![gantt(page)]);
+    attempts(&mut document, page);
+    document.heading(2, "Copies and why they were started");
+    let copies = copies_table(page.timeline, page.reasons, MOST_COPIES);
+    document.paragraph(copies_about(summary, copies.rows.len()));
+    document.table(copies);
+    if !page.work.is_empty() {
+        document.heading(2, "The job");
+        document.code(page.work);
+    }
     let job = name(&summary.job);
-    let frame = Frame {
+    document.page(&Frame {
         title: format!("{job} – hindmost"),
         lead: format!("{} under the policy {}.", state(summary), name(&summary.policy)),
         heading: job,
         glossary: glossary::run(),
         again: page.again,
-    };
-    rendered("run.html", &frame, &content)
+    })
 }
 
 /// Returns how the run ended, after which time, and with how many finished tasks.
@@ -125,18 +96,12 @@ fn state(summary: &RunSummary) -> String {
 }
 
 /// Returns the names and values of the facts at the beginning of the page.
-fn facts(page: &RunPage<'_>) -> Vec<[String; 2]> {
+fn facts(page: &RunPage<'_>) -> Vec<(&'static str, String)> {
     let summary = page.summary;
     let copies = summary.copies;
-    let mut facts: Vec<[String; 2]> = Vec::new();
-    let mut fact = |what: &str, value: String| facts.push([what.to_owned(), value]);
-    let state = match summary.state {
-        RunState::Done => "done",
-        RunState::Failed => "failed",
-        RunState::Abandoned => "abandoned",
-        RunState::Interrupted => "interrupted",
-    };
-    fact("state", state.to_owned());
+    let mut facts = Vec::new();
+    let mut fact = |what: &'static str, value: String| facts.push((what, value));
+    fact("state", state_name(summary.state).to_owned());
     let pauses = if summary.pauses.is_empty() {
         String::new()
     } else {
@@ -149,12 +114,7 @@ fn facts(page: &RunPage<'_>) -> Vec<[String; 2]> {
     };
     fact("tasks", grouped(summary.tasks) + &withdrawn);
     fact("attempts", grouped(summary.attempts));
-    let won = match (copies.launched, copies.won) {
-        (0, _) => String::new(),
-        (1, 1) => ", and it finished first".to_owned(),
-        (1, _) => ", and it did not finish first".to_owned(),
-        (_, won) => format!(", and {} of them finished first", grouped(won)),
-    };
+    let won = if copies.launched == 0 { String::new() } else { format!(", and {}", finished_first(copies)) };
     fact("copies", format!("{} started{won}", grouped(copies.launched)));
     let broken = summary.phases.iter().any(|phase| phase.broken > 0);
     fact(
@@ -187,19 +147,10 @@ fn facts(page: &RunPage<'_>) -> Vec<[String; 2]> {
     facts
 }
 
-fn failed(task: &hindmost_core::metrics::FailedTask) -> Failed {
+fn failed(document: &mut Document, task: &FailedTask) {
     let times = if task.failures == 1 { "once".to_owned() } else { format!("{} times", task.failures) };
-    Failed {
-        name: format!("{}/{}", name(&task.phase), task.task),
-        reason: format!("Failed {times}; last error: {}", sentence(task.reason.trim())),
-        facts: failed_facts(task),
-        stderr: long(&task.stderr),
-        stdout: long(&task.stdout),
-    }
-}
-
-/// Returns what a failed task worked on and where its logs are.
-fn failed_facts(task: &hindmost_core::metrics::FailedTask) -> Vec<[String; 2]> {
+    document.heading(3, format!("{}/{}", name(&task.phase), task.task));
+    document.paragraph_as(Role::Failure, format!("Failed {times}; last error: {}", sentence(task.reason.trim())));
     let matrix = Some(values(task)).filter(|values| !values.is_empty());
     let facts = [
         ("input", task.input.clone()),
@@ -208,7 +159,9 @@ fn failed_facts(task: &hindmost_core::metrics::FailedTask) -> Vec<[String; 2]> {
         ("log of standard error", task.stderr_log.clone()),
         ("log of standard output", task.stdout_log.clone()),
     ];
-    facts.into_iter().filter_map(|(what, value)| Some([what.to_owned(), long(&value?)])).collect()
+    document.facts(facts.into_iter().filter_map(|(what, value)| Some((what, value?))));
+    document.code(&task.stderr);
+    document.code(&task.stdout);
 }
 
 fn failed_about(summary: &RunSummary) -> String {
@@ -218,46 +171,15 @@ fn failed_about(summary: &RunSummary) -> String {
     format!("{which}. Below each task are the ends of its last attempt's standard error and output.{shown}")
 }
 
-/// Returns the table of phases.
+/// Returns the table of phases, with all columns that a wide terminal shows.
 fn phases(summary: &RunSummary) -> Table {
-    let columns = [
-        "phase:",
-        "tasks finished",
-        "attempts",
-        "copies started",
-        "copies won",
-        "broken",
-        "p50",
-        "p95",
-        "max",
-        "started after",
-        "finished after",
-    ];
-    let mut table = Table::new("The phases and their attempts", &columns);
-    let time = |seconds: Option<f64>| seconds.map_or("–".to_owned(), duration);
-    // All percentiles of one finished task are equal, so only the maximum is shown.
-    let quantile = |phase: &PhaseSummary, seconds: Option<f64>| time(seconds.filter(|_| phase.finished > 1));
-    let row = |phase: &PhaseSummary| {
-        vec![
-            name(&phase.name),
-            format!("{} of {}", grouped(phase.finished), grouped(phase.tasks)),
-            grouped(phase.attempts),
-            grouped(phase.copies.launched),
-            grouped(phase.copies.won),
-            grouped(phase.broken),
-            quantile(phase, phase.p50),
-            quantile(phase, phase.p95),
-            time(phase.max),
-            time(phase.start),
-            time(phase.finish),
-        ]
-    };
-    table.rows = summary.phases.iter().map(row).collect();
-    table
+    let total = total(summary);
+    let rows = summary.phases.iter().chain(&total).map(|phase| (name(&phase.name), phase));
+    Table::of_columns("The phases and their attempts", "phase:", COLUMNS, rows)
 }
 
 /// Draws the attempts by node, for narrow and for wide screens.
-fn gantt(page: &RunPage<'_>, pictures: &mut Pictures) -> Picture {
+fn gantt(page: &RunPage<'_>) -> Picture {
     let panel = by_node(page.timeline, page.reasons);
     let caption = caption(&panel);
     let mut chart = GanttChart {
@@ -272,9 +194,9 @@ fn gantt(page: &RunPage<'_>, pictures: &mut Pictures) -> Picture {
         until: None,
         wide: false,
     };
-    let svg = pictures.inline(&chart.draw());
+    let narrow = chart.draw();
     chart.wide = true;
-    Picture { svg, wide: pictures.inline(&chart.draw()), caption }
+    Picture { wide: Some(chart.draw()), ..Picture::new(narrow, caption) }
 }
 
 /// Explains the picture of the nodes, with the signs that occur in it.
@@ -304,8 +226,8 @@ fn caption(panel: &Panel) -> String {
     text
 }
 
-/// Lists the attempts in words. If there are too many, the attempts of tasks with several attempts are listed first.
-fn attempts(page: &RunPage<'_>) -> AttemptList {
+/// Adds the attempts in words. If there are too many, the attempts of tasks with several attempts are listed first.
+fn attempts(document: &mut Document, page: &RunPage<'_>) {
     let mut counts: BTreeMap<TaskId, usize> = BTreeMap::new();
     for row in &page.timeline.rows {
         *counts.entry(row.attempt.task).or_default() += 1;
@@ -316,16 +238,26 @@ fn attempts(page: &RunPage<'_>) -> AttemptList {
     if all <= MOST_LISTED {
         tasks.sort_unstable();
     }
-    let heading = "All attempts by task (times count from the start of the run)".to_owned();
-    let mut list = attempt_list(heading, page.timeline, &tasks, page.reasons, 0.0, MOST_LISTED);
-    if all > MOST_LISTED {
-        list.note = format!(
+    let list = attempt_list(page.timeline, &tasks, page.reasons, 0.0, MOST_LISTED);
+    let note = if all > MOST_LISTED {
+        format!(
             "{MOST_LISTED} of {} are listed, first the attempts of tasks with several attempts. `hindmost explain` \
              shows the attempts of any task.",
             counted(all as u64, "attempt")
-        );
+        )
+    } else {
+        String::new()
+    };
+    list.add_to(document, "All attempts by task (times count from the start of the run)", note);
+}
+
+/// Says how many of the copies, of which there is at least one, finished first.
+fn finished_first(copies: Copies) -> String {
+    match (copies.launched, copies.won) {
+        (1, 0) => "it did not finish first".to_owned(),
+        (1, _) => "it finished first".to_owned(),
+        (_, won) => format!("{} of them finished first", grouped(won)),
     }
-    list
 }
 
 /// Introduces the table of copies, which has `listed` rows.
@@ -336,11 +268,7 @@ fn copies_about(summary: &RunSummary, listed: usize) -> String {
     }
     let which = if (listed as u64) < launched { format!(" The first {listed} are below.") } else { String::new() };
     let copies = if launched == 1 { "One copy was".to_owned() } else { format!("{} copies were", grouped(launched)) };
-    let won = match (launched, summary.copies.won) {
-        (1, 0) => "it did not finish first".to_owned(),
-        (1, _) => "it finished first".to_owned(),
-        (_, won) => format!("{} of them finished first", grouped(won)),
-    };
+    let won = finished_first(summary.copies);
     let gained = gain(summary).into_iter().chain(lessons(summary)).map(|text| text + " ").collect::<String>();
     format!(
         "{copies} started while another attempt of the same task was running, and {won}. {gained}The policy gives these \

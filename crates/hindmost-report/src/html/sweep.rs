@@ -1,12 +1,12 @@
 //! Draws how each metric changes with the values of a swept key, with one curve for each policy.
 
 use hindmost_core::metrics::{Comparison, PolicyResult};
-use serde::Serialize;
 
 use super::keys::set_text;
 use super::keys::{Key, common_name, key};
-use super::{Picture, Pictures, measured, name};
+use super::{measured, name};
 use crate::comparison::sets;
+use crate::document::{Document, Picture};
 use crate::figures::{Axis, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
 use crate::text::percent;
 
@@ -19,13 +19,6 @@ const FAR_APART: f64 = 30.0;
 /// The horizontal axis is logarithmic if the last step between swept values exceeds the first one by more than this
 /// factor.
 const GROWS: f64 = 3.0;
-
-#[derive(Serialize)]
-pub(super) struct Section {
-    heading: String,
-    about: String,
-    pictures: Vec<Picture>,
-}
 
 /// A metric that is drawn along the sweep.
 struct Metric {
@@ -141,24 +134,23 @@ pub(super) fn by_policy<'a>(rows: &[&'a PolicyResult]) -> Vec<(String, Vec<&'a P
     policies.into_iter().map(named).collect()
 }
 
-/// Returns the sections with the curves; none without a sweep. If several keys are swept, the curves are along the
+/// Adds the sections with the curves; none without a sweep. If several keys are swept, the curves are along the
 /// first key with numbers, and there is a section for each combination of the other keys.
-pub(super) fn sections(compared: &Comparison, pictures: &mut Pictures) -> Vec<Section> {
-    let Some(first) = compared.results.first() else { return Vec::new() };
+pub(super) fn add_sections(document: &mut Document, compared: &Comparison) {
+    let Some(first) = compared.results.first() else { return };
     let keys: Vec<&str> = first.set.iter().map(|(key, _)| key.as_str()).collect();
     let values = |key: &str| distinct(compared.results.iter().map(|row| value_of(row, key)));
     let number = |value: &str| value.parse::<f64>().ok().filter(|number| number.is_finite());
     let swept = |key: &&&str| values(key).len() > 1;
     let numeric = |key: &&&str| values(key).iter().all(|value| number(value).is_some());
     let along = keys.iter().filter(swept).find(numeric).or_else(|| keys.iter().find(swept));
-    let Some(along) = along.copied() else { return Vec::new() };
+    let Some(along) = along.copied() else { return };
     let others = |row: &PolicyResult| -> Vec<(String, String)> {
         row.set.iter().filter(|(key, _)| key != along).cloned().collect()
     };
     let panels = distinct(compared.results.iter().map(others));
     let swept = Swept::new(compared, along);
-    let mut sections = Vec::new();
-    for panel in panels.iter().take(MOST_PANELS) {
+    for (at, panel) in panels.iter().take(MOST_PANELS).enumerate() {
         let rows: Vec<&PolicyResult> = compared.results.iter().filter(|row| others(row) == *panel).collect();
         let places: Option<Vec<f64>> = values(along).iter().map(|value| number(value)).collect();
         let drawn = METRICS.iter().filter(|metric| rows.iter().any(|row| (metric.value)(row).is_some()));
@@ -167,8 +159,8 @@ pub(super) fn sections(compared: &Comparison, pictures: &mut Pictures) -> Vec<Se
         let drawn = drawn.filter(|metric| policies.len() > 1 || !metric.title.contains("first policy"));
         let drawings: Vec<Picture> = drawn
             .map(|metric| match &places {
-                Some(places) => curve(metric, &swept, places, &policies, pictures),
-                None => groups(metric, along, &rows, pictures),
+                Some(places) => curve(metric, &swept, places, &policies),
+                None => groups(metric, along, &rows),
             })
             .collect();
         let beside = if panel.is_empty() { String::new() } else { format!(" at {}", set_text(panel)) };
@@ -177,7 +169,7 @@ pub(super) fn sections(compared: &Comparison, pictures: &mut Pictures) -> Vec<Se
             swept.in_words(),
             if compared.seeds.len() > 1 { "; vertical lines are 95% intervals over seeds" } else { "" }
         );
-        if panels.len() > MOST_PANELS && sections.len() + 1 == MOST_PANELS {
+        if panels.len() > MOST_PANELS && at + 1 == MOST_PANELS {
             about += &format!(
                 " The first {MOST_PANELS} of {} combinations of the other keys are drawn; the tables below have all of them.",
                 panels.len()
@@ -186,9 +178,10 @@ pub(super) fn sections(compared: &Comparison, pictures: &mut Pictures) -> Vec<Se
         if policies.len() > MOST_POLICIES {
             about += &format!(" The first {MOST_POLICIES} of {} policies are drawn.", policies.len());
         }
-        sections.push(Section { heading: format!("Results by {}{beside}", name(along)), about, pictures: drawings });
+        document.heading(2, format!("Results by {}{beside}", name(along)));
+        document.paragraph(about);
+        document.pictures(drawings);
     }
-    sections
 }
 
 /// Returns true if swept values grow by factors, such as 1, 10, 100, and not by equal steps.
@@ -203,13 +196,7 @@ fn multiplied(places: &[f64]) -> bool {
 }
 
 /// Draws a metric along a key whose values are numbers.
-fn curve(
-    metric: &Metric,
-    swept: &Swept<'_>,
-    places: &[f64],
-    policies: &[(String, Vec<&PolicyResult>)],
-    pictures: &mut Pictures,
-) -> Picture {
+fn curve(metric: &Metric, swept: &Swept<'_>, places: &[f64], policies: &[(String, Vec<&PolicyResult>)]) -> Picture {
     let along = swept.key;
     let series: Vec<Series> = policies
         .iter()
@@ -251,11 +238,11 @@ fn curve(
         levels: Vec::new(),
         stated: Vec::new(),
     };
-    pictures.picture(&chart.draw(), format!("{} by {}. Lower is better.", metric.title, name(swept.label())))
+    Picture::new(chart.draw(), format!("{} by {}. Lower is better.", metric.title, name(swept.label())))
 }
 
 /// Draws a metric for a key whose values are not numbers, with a group of rows for each value.
-fn groups(metric: &Metric, along: &str, rows: &[&PolicyResult], pictures: &mut Pictures) -> Picture {
+fn groups(metric: &Metric, along: &str, rows: &[&PolicyResult]) -> Picture {
     let axis = (metric.axis)();
     let values = distinct(rows.iter().map(|row| value_of(row, along)));
     let share = axis.unit == Unit::Share;
@@ -278,5 +265,5 @@ fn groups(metric: &Metric, along: &str, rows: &[&PolicyResult], pictures: &mut P
         groups: values.iter().map(group).collect(),
         reference: None,
     };
-    pictures.picture(&chart.draw(), format!("{} for each {}. Further left is better.", metric.title, name(along)))
+    Picture::new(chart.draw(), format!("{} for each {}. Further left is better.", metric.title, name(along)))
 }

@@ -1,31 +1,21 @@
-//! Renders the ranking of all policies: as text for the terminal, as Markdown for the documentation, and its picture. The
-//! HTML page is made by [`html_page`].
+//! Renders the ranking of all policies: as text for the terminal, as Markdown for the documentation, as a page of HTML, and its
+//! pictures.
 
 mod chart;
-mod markdown;
+mod report;
 #[cfg(test)]
 pub(crate) mod tests;
-mod text;
 
 use hindmost_core::reproduction::{
     Estimate, GroupKind, GroupMember, OverallRow, OverallValue, Rank, RankedGroup, RankedKind, RankedPolicy,
     RankedValue, Ranking, RankingLevel, RankingRow, WorldRanking, change_text,
 };
 
-pub use crate::html::ranking_page as html_page;
 pub use chart::pictures;
-pub(crate) use chart::{CHART_CAPTION, chart};
-pub use markdown::markdown;
-pub use text::text;
+pub use report::{html_page, markdown, text};
 
 use crate::comparison::significant;
-
-/// A table of texts; its first column holds the names of the rows.
-pub(crate) struct TextTable {
-    pub(crate) caption: String,
-    pub(crate) columns: Vec<&'static str>,
-    pub(crate) rows: Vec<Vec<String>>,
-}
+use crate::document::Table;
 
 const MISSING: &str = "–";
 
@@ -87,7 +77,7 @@ fn range(value: &OverallValue) -> String {
 
 /// The headings of [`overall_table`].
 const OVERALL: [&str; 11] = [
-    "policy",
+    "policy:",
     "mean rank",
     "95% interval",
     "ranks",
@@ -101,16 +91,16 @@ const OVERALL: [&str; 11] = [
 ];
 
 /// The headings of [`group_table`].
-const GROUP: [&str; 5] = ["policy", "mean rank", "95% interval", "first in resamples", "first without a world"];
+const GROUP: [&str; 5] = ["policy:", "mean rank", "95% interval", "first in resamples", "first without a world"];
 /// Number of policies of a group that [`group_table`] shows.
 const GROUP_ROWS: usize = 6;
 
 /// Returns tables of who is first by mean flowtime: of the systems, of the systems under one order, and of the combinations.
-pub(crate) fn group_tables(level: &RankingLevel) -> Vec<TextTable> {
+pub(crate) fn group_tables(level: &RankingLevel) -> Vec<Table> {
     level.groups.iter().filter(|group| !group.members.is_empty()).map(|group| group_table(level, group)).collect()
 }
 
-fn group_table(level: &RankingLevel, group: &RankedGroup) -> TextTable {
+fn group_table(level: &RankingLevel, group: &RankedGroup) -> Table {
     let count = group.members.len();
     let among = match group.group {
         GroupKind::Systems => format!("Systems, each with its own order ({count}; ranks among all policies)"),
@@ -128,11 +118,7 @@ fn group_table(level: &RankingLevel, group: &RankedGroup) -> TextTable {
             format!("{} of {}", member.first_without_a_world, level.worlds.len()),
         ]
     };
-    TextTable {
-        caption: among,
-        columns: GROUP.to_vec(),
-        rows: group.members.iter().take(GROUP_ROWS).map(row).collect(),
-    }
+    Table::new(among, &GROUP).with_rows(group.members.iter().take(GROUP_ROWS).map(row))
 }
 
 /// Says what the tables of [`group_tables`] show.
@@ -141,7 +127,7 @@ pub(crate) const GROUP_CAPTION: &str = "Mean ranks by mean flowtime over all wor
     one world for which this holds";
 
 /// Returns the table over all worlds of some kinds of policies.
-pub(crate) fn overall_table(ranking: &Ranking, level: &RankingLevel, kinds: &[RankedKind]) -> TextTable {
+pub(crate) fn overall_table(ranking: &Ranking, level: &RankingLevel, kinds: &[RankedKind]) -> Table {
     let row = |at: usize| {
         let row: &OverallRow = &level.overall[at];
         vec![
@@ -158,19 +144,16 @@ pub(crate) fn overall_table(ranking: &Ranking, level: &RankingLevel, kinds: &[Ra
             difference(row.pocd.change),
         ]
     };
-    TextTable {
-        caption: format!(
-            "Over all {} worlds with {}, {} policies: mean rank with its 95% interval over seeds, and ranks, by mean \
+    let caption = format!(
+        "Over all {} worlds with {}, {} policies: mean rank with its 95% interval over seeds, and ranks, by mean \
              flowtime; typical changes against none (geometric means of ratios; for PoCD the mean difference). Energy is \
              above idle{}",
-            level.worlds.len(),
-            level.knowledge,
-            ranking.policies.len(),
-            pocd_worlds(level)
-        ),
-        columns: OVERALL.to_vec(),
-        rows: sorted(ranking, level, kinds).into_iter().map(row).collect(),
-    }
+        level.worlds.len(),
+        level.knowledge,
+        ranking.policies.len(),
+        pocd_worlds(level)
+    );
+    Table::new(caption, &OVERALL).with_rows(sorted(ranking, level, kinds).into_iter().map(row))
 }
 
 /// Says which worlds do not count for PoCD over all worlds, after a sentence without its full stop; empty if all count.
@@ -191,7 +174,7 @@ pub(crate) fn pocd_worlds(level: &RankingLevel) -> String {
 
 /// The headings of [`world_table`].
 const WORLD: [&str; 12] = [
-    "policy",
+    "policy:",
     "rank",
     "mean flowtime (s)",
     "change",
@@ -202,11 +185,11 @@ const WORLD: [&str; 12] = [
     "energy",
     "PoCD",
     "copies a task",
-    "decided by",
+    "decided by:",
 ];
 
 /// Returns the table of a world, the policies with the shortest mean flowtime first.
-pub(crate) fn world_table(level: &RankingLevel, world: &WorldRanking) -> TextTable {
+pub(crate) fn world_table(level: &RankingLevel, world: &WorldRanking) -> Table {
     let mut rows: Vec<&RankingRow> = world.rows.iter().collect();
     let key = |row: &RankingRow| row.flowtime.rank.map_or(f64::INFINITY, |rank| rank.rank);
     rows.sort_by(|one, other| key(one).total_cmp(&key(other)));
@@ -239,22 +222,19 @@ pub(crate) fn world_table(level: &RankingLevel, world: &WorldRanking) -> TextTab
             decided_by,
         ]
     };
-    TextTable {
-        caption: format!(
-            "{} with {}: changes against none, [ranks] in brackets; waiting and running in per cent of the mean flowtime \
+    let caption = format!(
+        "{} with {}: changes against none, [ranks] in brackets; waiting and running in per cent of the mean flowtime \
              under none",
-            world.world, level.knowledge
-        ),
-        columns: WORLD.to_vec(),
-        rows: rows.into_iter().map(cells).collect(),
-    }
+        world.world, level.knowledge
+    );
+    Table::new(caption, &WORLD).with_rows(rows.into_iter().map(cells))
 }
 
 /// Returns the table of mean ranks by mean flowtime for each progress model; `None` if there is only one.
-pub(crate) fn knowledge_table(ranking: &Ranking) -> Option<(TextTable, Vec<String>)> {
+pub(crate) fn knowledge_table(ranking: &Ranking) -> Option<Table> {
     let main = ranking.levels.first().filter(|_| ranking.levels.len() > 1)?;
     let row = |at: usize| {
-        let of_level = |level: &RankingLevel| {
+        let of_level = move |level: &RankingLevel| {
             let value = &level.overall[at].flowtime;
             match value.mean_rank {
                 Some(_) => format!("{} ({})", mean_rank(value), change(value.change)),
@@ -262,24 +242,19 @@ pub(crate) fn knowledge_table(ranking: &Ranking) -> Option<(TextTable, Vec<Strin
             }
         };
         let name = std::iter::once(main.overall[at].policy.clone());
-        name.chain(ranking.levels.iter().map(of_level)).collect()
+        name.chain(ranking.levels.iter().map(of_level))
     };
     let kinds = [RankedKind::System, RankedKind::Variant, RankedKind::OtherOrder];
-    let table = TextTable {
-        caption: format!(
-            "Mean rank by mean flowtime over all worlds, and typical change against none, for each progress model: {} \
-             seeds with {}{}",
-            main.seeds,
-            main.knowledge,
-            ranking.levels[1..]
-                .iter()
-                .fold(String::new(), |text, level| { text + &format!(", {} with {}", level.seeds, level.knowledge) })
-        ),
-        columns: Vec::new(),
-        rows: sorted(ranking, main, &kinds).into_iter().map(row).collect(),
-    };
-    let headings = std::iter::once("policy".to_owned());
-    Some((table, headings.chain(ranking.levels.iter().map(|level| level.knowledge.clone())).collect()))
+    let others = ranking.levels[1..].iter().map(|level| format!(", {} with {}", level.seeds, level.knowledge));
+    let caption = format!(
+        "Mean rank by mean flowtime over all worlds, and typical change against none, for each progress model: {} seeds with {}{}",
+        main.seeds,
+        main.knowledge,
+        others.collect::<Vec<_>>().concat()
+    );
+    let headings: Vec<&str> =
+        std::iter::once("policy:").chain(ranking.levels.iter().map(|level| level.knowledge.as_str())).collect();
+    Some(Table::new(caption, &headings).with_rows(sorted(ranking, main, &kinds).into_iter().map(row)))
 }
 
 /// Describes a world in a sentence: its paper, size and load.

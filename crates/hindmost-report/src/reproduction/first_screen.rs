@@ -1,64 +1,15 @@
 //! What a reader sees first: the answer, the claims of the abstract, what decides them, and what was tested.
 
 use hindmost_core::reproduction::{
-    BesideMean, Claim, Factor, HeavyTails, Measured, Reading, Reproduction, Status, Verdict, number_text, rounded_text,
+    BesideMean, Claim, Factor, HeavyTails, Measured, Reading, Reproduction, Status, number_text, rounded_text,
     with_unit,
 };
 
 use super::matrix::sign;
-use super::wording::{capitalised, seeds};
-use crate::text::counted;
+use super::wording::seeds;
+use crate::text::{capitalised, counted};
 
-/// The content of the first screen as text.
-pub(crate) struct FirstScreen {
-    /// Sentences that say whether the headline holds, under what, and why not otherwise.
-    pub(crate) answer: Vec<String>,
-    /// The claims of the abstract, in the order of the paper.
-    pub(crate) claims: Vec<HeadlineRow>,
-    /// Quantiles beside means; `None` if no mean needs them.
-    pub(crate) quantiles: Option<Quantiles>,
-    /// A sentence about the table of factors.
-    pub(crate) about_factors: String,
-    /// The details that change the headline, those with the largest effect first.
-    pub(crate) factors: Vec<FactorRow>,
-    /// A sentence about the details that are not in the table; empty if all are.
-    pub(crate) other_factors: String,
-    /// A sentence with the number of claims that were listed, tested and not run.
-    pub(crate) coverage: String,
-    /// The command that makes the reproduction.
-    pub(crate) command: String,
-    /// A sentence that says how long the command takes.
-    pub(crate) minutes: String,
-}
-
-/// A claim of the abstract.
-pub(crate) struct HeadlineRow {
-    /// The claim's number: claims are counted from 1 in the order of the paper.
-    pub(crate) number: usize,
-    /// Position among the claims of the reproduction, from 0.
-    pub(crate) at: usize,
-    /// Position of the claim's figure.
-    pub(crate) figure: usize,
-    /// The paper's statement with its section.
-    pub(crate) claimed: String,
-    /// The value under the base reading.
-    pub(crate) base: Value,
-    /// The value under the best joint reading.
-    pub(crate) best: Value,
-    pub(crate) verdict: Verdict,
-    /// The verdict in a few words.
-    pub(crate) short: String,
-}
-
-/// Quantiles beside means with infinite variance, under the base reading.
-pub(crate) struct Quantiles {
-    /// Sentences that say why means alone may mislead here.
-    pub(crate) about: String,
-    /// A row for each mean: what was measured, the mean, the median and the 95th percentile.
-    pub(crate) rows: Vec<[String; 4]>,
-}
-
-/// The headings of the rows of [`Quantiles`].
+/// The headings of the rows of [`quantiles`].
 pub(crate) const QUANTILE_HEADINGS: [&str; 4] = ["Measured", "Mean [95% interval]", "Median", "95th percentile"];
 
 /// A detail that the paper leaves out.
@@ -167,49 +118,17 @@ pub(crate) fn beside_base(reproduction: &Reproduction) -> (&'static str, Beside<
     (if others.len() == 1 { "other reading" } else { "other readings" }, Box::new(text))
 }
 
-/// Returns the content of the first screen.
-pub(crate) fn first_screen(reproduction: &Reproduction) -> FirstScreen {
-    let mut claims = Vec::new();
-    let figures = || reproduction.figures.iter().enumerate();
-    let all = figures().flat_map(|(at, figure)| figure.claims.iter().map(move |claim| (at, claim)));
-    for (at, (figure, claim)) in all.enumerate().filter(|(_, (_, claim))| claim.in_abstract || claim.in_headline) {
-        claims.push(HeadlineRow {
-            number: claim.number,
-            at,
-            figure,
-            claimed: format!("{} ({})", claim.claimed, claim.section),
-            base: base_value(reproduction, claim),
-            best: best_value(reproduction, claim),
-            verdict: claim.verdict.clone(),
-            short: claim.short_verdict(),
-        });
-    }
-    let (about_factors, factors, other_factors) = factors(reproduction);
-    FirstScreen {
-        answer: reproduction.answer.clone(),
-        claims,
-        quantiles: reproduction.heavy_tails.as_ref().map(quantiles),
-        about_factors,
-        factors,
-        other_factors,
-        coverage: coverage(reproduction),
-        command: format!("hindmost {}", reproduction.command),
-        minutes: minutes(reproduction),
-    }
-}
-
-/// Returns the quantiles beside means.
-fn quantiles(tails: &HeavyTails) -> Quantiles {
+/// Returns sentences that say why means with infinite variance alone may mislead, and a row for each of them: what was measured, the
+/// mean, the median and the 95th percentile, under the base reading.
+pub(super) fn quantiles(tails: &HeavyTails) -> (String, Vec<[String; 4]>) {
     let cautions: Vec<String> = tails.cautions.iter().map(|caution| capitalised(caution) + ".").collect();
     let row = |one: &BesideMean| {
         // Whose change it is, without the words for a mean.
         let measured = capitalised(one.value.strip_prefix("mean ").unwrap_or(&one.value));
         [measured, one.text(&one.mean), one.text(&one.median), one.text(&one.p95)]
     };
-    Quantiles {
-        about: format!("{} Here quantiles stand beside the means, under the base reading.", cautions.join(" ")),
-        rows: tails.beside.iter().map(row).collect(),
-    }
+    let about = format!("{} Here quantiles stand beside the means, under the base reading.", cautions.join(" "));
+    (about, tails.beside.iter().map(row).collect())
 }
 
 /// Largest number of details that the first screen shows.
@@ -217,7 +136,7 @@ const MOST_FACTORS: usize = 10;
 
 /// Returns a sentence that introduces the details that change the headline, the details with the largest effect, and a
 /// sentence about all others.
-fn factors(reproduction: &Reproduction) -> (String, Vec<FactorRow>, String) {
+pub(super) fn factors(reproduction: &Reproduction) -> (String, Vec<FactorRow>, String) {
     let claimed = |id: &String| reproduction.claim(id).map_or_else(|| id.clone(), |claim| claim.claimed.clone());
     let first = reproduction.factors.first().map(|factor| &factor.claim);
     let one = first.filter(|first| reproduction.factors.iter().all(|factor| factor.claim == **first));
@@ -266,7 +185,8 @@ fn factors(reproduction: &Reproduction) -> (String, Vec<FactorRow>, String) {
     (about, shown.iter().map(row).collect(), rest)
 }
 
-fn coverage(reproduction: &Reproduction) -> String {
+/// Returns a sentence with the number of claims that were listed, tested and not run.
+pub(super) fn coverage(reproduction: &Reproduction) -> String {
     let coverage = reproduction.coverage;
     let were = |count: usize| if count == 1 { "was" } else { "were" };
     let formulas = match coverage.by_formula {
@@ -295,7 +215,8 @@ fn is_part(command: &str) -> bool {
     [" --figure ", " --claim "].iter().any(|option| command.contains(option))
 }
 
-fn minutes(reproduction: &Reproduction) -> String {
+/// Returns a sentence that says how long the reproduction takes.
+pub(super) fn minutes(reproduction: &Reproduction) -> String {
     match reproduction.minutes {
         Some(minutes) if minutes < 0.95 => "It takes less than a minute on two cores.".to_owned(),
         Some(minutes) if minutes.round() <= 1.0 => "It takes about a minute on two cores.".to_owned(),

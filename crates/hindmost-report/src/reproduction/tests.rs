@@ -5,9 +5,12 @@ use hindmost_core::reproduction::{
 };
 
 use super::example::example;
+use super::forest::{forest, forest_caption};
+use super::matrix::search_sentences;
+use super::plots::drawn;
+use super::wording::{as_text, claim_table};
 use super::*;
 use crate::figures::HOSTILE;
-use crate::html::html_pages;
 use crate::markup::check;
 
 fn markdown(reproduction: &Reproduction, file: &str) -> String {
@@ -117,7 +120,7 @@ fn the_first_screen_shows_ten_factors_and_names_the_others() {
     assert!(page.contains("| detail 08 |") && !page.contains("| detail 09 |"), "{page}");
     assert!(page.contains(sentence), "{page}");
     assert!(text(&example, 200).contains(sentence));
-    let report = &html_pages(&example, false, &[]).unwrap()[0].text;
+    let report = &html_pages(&example, false, &[])[0].text;
     assert!(report.contains(sentence), "{report}");
     for factor in &mut example.factors[10..] {
         factor.high = factor.low;

@@ -9,7 +9,7 @@ use hindmost_core::reproduction::{
 };
 
 use super::matrix::sign;
-use crate::text::counted;
+use crate::text::{capitalised, counted};
 
 /// The heading of a column begins with this if the column has half of the intervals of the column before it.
 const HALF: &str = "±";
@@ -43,13 +43,6 @@ pub(crate) fn figure_slugs(reproduction: &Reproduction) -> Vec<String> {
         .into_iter()
         .map(|slug| format!("figure-{slug}"))
         .collect()
-}
-
-/// Returns a text with a capital first letter.
-pub(crate) fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    first + letters.as_str()
 }
 
 /// Returns the smallest and largest mean over a claim's readings as text; `None` if they are equal.

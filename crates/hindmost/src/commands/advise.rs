@@ -198,5 +198,5 @@ fn write(folder: &Path, gathered: &Gathered, args: &AdviseArgs) -> Outcome {
             again: &[again],
         })
     };
-    files::write(&folder.join(REPORT), &page.map_err(Failure::work)?)
+    files::write(&folder.join(REPORT), &page)
 }

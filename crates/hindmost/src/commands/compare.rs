@@ -281,7 +281,7 @@ pub fn run(
             applications: &applications,
             again: &again,
         };
-        files::write(&folder.join("report.html"), &comparison_page(&page).map_err(Failure::work)?)?;
+        files::write(&folder.join("report.html"), &comparison_page(&page))?;
     }
     if args.json {
         terminal::print_json(&compared)

@@ -76,25 +76,24 @@ pub fn of_run(options: &RunOptions, out: &Path, outcome: &RunOutcome) {
     if outcome.timeline.nodes.is_empty() {
         return;
     }
-    write(outcome, page_of_run(options, out, None, outcome));
+    write(outcome, &page_of_run(options, out, None, outcome));
 }
 
 /// Writes the report of a job of a run of several into the job's folder, as [`of_run`] does. `home` is the folder of the run.
 pub fn of_job(options: &RunOptions, home: &Path, outcome: &RunOutcome) {
-    write(outcome, page_of_run(options, home, Some(&outcome.summary.job), outcome));
+    write(outcome, &page_of_run(options, home, Some(&outcome.summary.job), outcome));
 }
 
-fn write(outcome: &RunOutcome, page: anyhow::Result<String>) {
+fn write(outcome: &RunOutcome, page: &str) {
     // The results of a phase of this name would be at the page's path.
     let taken = outcome.plan.phases.iter().any(|phase| phase.name == REPORT);
-    let written = page.and_then(|page| outcome.pages.write(REPORT, taken, &page).map_err(anyhow::Error::from));
-    if let Err(error) = written {
+    if let Err(error) = outcome.pages.write(REPORT, taken, page).map_err(anyhow::Error::from) {
         failure::say(&format!("the report could not be written: {error:#}"));
     }
 }
 
 /// Returns the report of a run, or of one of its jobs. `out` is the folder with the journal.
-fn page_of_run(options: &RunOptions, out: &Path, job: Option<&str>, outcome: &RunOutcome) -> anyhow::Result<String> {
+fn page_of_run(options: &RunOptions, out: &Path, job: Option<&str>, outcome: &RunOutcome) -> String {
     let folder = quoted(&out.to_string_lossy());
     let example = outcome.timeline.rows.iter().find(|row| row.redundant).or(outcome.timeline.rows.first());
     let mut again = Vec::new();
@@ -122,7 +121,7 @@ fn page_of_run(options: &RunOptions, out: &Path, job: Option<&str>, outcome: &Ru
         faults: &injected_faults(options),
         again: &again,
     };
-    Ok(run_page(&page)?)
+    run_page(&page)
 }
 
 /// Returns why copies were started, from the run's journal: those of one of its jobs, or of its only one. Empty if the journal

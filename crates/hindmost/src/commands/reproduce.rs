@@ -10,7 +10,7 @@ use hindmost_papers::ranking::{NAME as RANKING, RankingSelection, rank_all, rank
 use hindmost_papers::{
     Cache, Folder, Made, Paper, PaperError, Selection, Size, built_in, names, reproduce, simulations,
 };
-use hindmost_report::html::{Step, html_pages};
+use hindmost_report::html::Step;
 use hindmost_report::text::grouped;
 use hindmost_report::{ranking, reproduction};
 use hindmost_sim::experiment::Execution;
@@ -120,7 +120,7 @@ fn write_ranking(folder: &Path, ranking: &Ranking) -> Outcome {
     for picture in ranking::pictures(ranking) {
         files::write(&own.join(&picture.file), &picture.drawing.standalone())?;
     }
-    let page = ranking::html_page(ranking, &again).map_err(Failure::work)?;
+    let page = ranking::html_page(ranking, &again);
     files::write(&folder.join(format!("{RANKING}.html")), &page)?;
     files::write(&folder.join(format!("{RANKING}.md")), &ranking::markdown(ranking))?;
     files::write(&folder.join(format!("{RANKING}.json")), &(terminal::json(ranking)? + "\n"))?;
@@ -257,7 +257,7 @@ fn write(folder: &Path, made: &Made, several: bool) -> Outcome {
             .to_owned(),
         code: format!("hindmost {} --out DIR", result.command),
     }];
-    for page in html_pages(result, several, &again).map_err(Failure::work)? {
+    for page in reproduction::html_pages(result, several, &again) {
         files::write(&folder.join(&page.file), &page.text)?;
     }
     for page in reproduction::markdown_pages(result) {

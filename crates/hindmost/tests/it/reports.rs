@@ -92,7 +92,7 @@ fn a_failed_run_has_a_page_with_its_tasks_output() {
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     // The phase is called report.html, so the page of the run is written into .hindmost.
     let page = page(&folder.path().join("j.out/.hindmost"), &ran);
-    for part in ["Failed after", "exit code 3", "&lt;b&gt;no&lt;&#x2f;b&gt; &amp;"] {
+    for part in ["Failed after", "exit code 3", "&lt;b&gt;no&lt;/b&gt; &amp;"] {
         assert!(page.contains(part), "{part}\n{page}");
     }
 }

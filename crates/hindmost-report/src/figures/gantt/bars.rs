@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::figures::measure::{Size, width};
 use crate::figures::svg::{Anchor, Canvas, number};
+use crate::lanes::Fate;
 
 /// Adjacent bars that are all narrower than this are drawn as one bar.
 const HAIR: f64 = 0.9;
@@ -13,30 +14,6 @@ const AROUND: f64 = 8.0;
 const HATCH: f64 = 5.0;
 /// Distance of hatching from a bar's edge, so that the ends of its lines stay inside.
 const HATCH_INSET: f64 = 0.6;
-
-/// How an attempt ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// The attempt finished before all other attempts of its task.
-    Won,
-    /// The attempt was stopped because another copy finished first, will finish first, or replaces it.
-    Lost,
-    /// The attempt failed or was killed from outside.
-    Failed,
-    /// The attempt's node was lost.
-    NodeLost,
-    /// The attempt was stopped with the run, or was still running at the end of the record.
-    Cut,
-}
-
-impl Fate {
-    pub(super) const ALL: [Fate; 5] = [Fate::Won, Fate::Lost, Fate::Failed, Fate::NodeLost, Fate::Cut];
-
-    /// Returns true unless the attempt finished first or was stopped for another copy.
-    pub(super) fn is_broken(self) -> bool {
-        !matches!(self, Fate::Won | Fate::Lost)
-    }
-}
 
 /// An attempt as it is drawn.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use hindmost_core::timeline::{AttemptEnd, Cause, Timeline, TimelineRow};
+use hindmost_core::timeline::{Timeline, TimelineRow};
 
 use super::{Attempt, Fate, Panel, Row};
-use crate::gantt::lanes;
+use crate::lanes::{self, ending, lost_spans};
 use crate::text::{counted, duration};
 
 /// Largest number of lanes that are drawn.
@@ -19,25 +19,9 @@ const MOST_ATTEMPTS: usize = 600;
 pub(super) fn attempt(timeline: &Timeline, row: &TimelineRow, origin: f64, why: Option<&str>) -> Attempt {
     let (from, to) = (row.start.seconds() - origin, row.end.seconds() - origin);
     let task = row.attempt.task;
-    let (fate, end) = match &row.outcome {
-        AttemptEnd::Won => (Fate::Won, "finished first".to_owned()),
-        AttemptEnd::Lost => (Fate::Lost, "stopped for another copy".to_owned()),
-        AttemptEnd::Replaced => (Fate::Lost, "stopped for another copy, which replaced it".to_owned()),
-        AttemptEnd::Failed(Cause::Own(reason)) => {
-            (Fate::Failed, format!("failed: {}", crate::text::beginning(reason, 120, "…")))
-        }
-        AttemptEnd::Failed(Cause::External(Some(what))) => {
-            (Fate::Failed, format!("failed, ended from outside: {}", crate::text::beginning(what, 120, "…")))
-        }
-        AttemptEnd::Failed(Cause::External(None)) => (Fate::Failed, "failed, killed from outside".to_owned()),
-        AttemptEnd::NodeLost => (Fate::NodeLost, "lost with its node".to_owned()),
-        AttemptEnd::Abandoned => (Fate::Cut, "not finished, stopped because the job was abandoned".to_owned()),
-        AttemptEnd::Stopped => (Fate::Cut, "not finished, stopped with the run".to_owned()),
-        AttemptEnd::Running => (Fate::Cut, "not finished, still running at the end of the record".to_owned()),
-    };
     let name = |name: &str| crate::text::name(name, 48, "…");
     let mut tip = format!(
-        "{}/{}, attempt {}{} on {}: {} to {} ({}), {end}",
+        "{}/{}, attempt {}{} on {}: {} to {} ({}), {}",
         name(timeline.phase_name(task)),
         task.index,
         row.attempt.copy,
@@ -46,28 +30,23 @@ pub(super) fn attempt(timeline: &Timeline, row: &TimelineRow, origin: f64, why: 
         duration(from),
         duration(to),
         duration(to - from),
+        ending(&row.outcome, "", 120)
     );
     if let Some(why) = why {
         tip += &format!(". Started because {}", crate::text::beginning(why, 300, "…"));
     }
-    Attempt { from, to, fate, copy: row.redundant, label: task.index.to_string(), tip }
+    Attempt { from, to, fate: Fate::of(&row.outcome), copy: row.redundant, label: task.index.to_string(), tip }
 }
 
 /// Returns one row for each node, with as many lanes as attempts ran there at the same time. `reasons` are the reasons
 /// for which attempts were started. If there are too many nodes, only some are drawn: the nodes with the most attempts
 /// that are copies or did not finish first.
 pub fn by_node(timeline: &Timeline, reasons: &BTreeMap<hindmost_core::ids::AttemptId, String>) -> Panel {
-    let mut by_node: Vec<Vec<&TimelineRow>> = vec![Vec::new(); timeline.nodes.len()];
-    for row in &timeline.rows {
-        if let Some(rows) = by_node.get_mut(row.node.0 as usize) {
-            rows.push(row);
-        }
-    }
     let several = timeline.jobs.first().is_some_and(|job| job.spec.phases.len() > 1);
     let end = timeline.end.seconds();
     let mut rows: Vec<(usize, Row)> = Vec::new();
-    for (node, attempts) in by_node.into_iter().enumerate() {
-        let lanes = lanes::packed(attempts).into_iter().map(|lane| {
+    for (node, lanes) in lanes::by_node(timeline).into_iter().enumerate() {
+        let lanes = lanes.into_iter().map(|lane| {
             let drawn = lane.into_iter().map(|row| {
                 let mut drawn = attempt(timeline, row, 0.0, reasons.get(&row.attempt).map(String::as_str));
                 if several {
@@ -79,8 +58,7 @@ pub fn by_node(timeline: &Timeline, reasons: &BTreeMap<hindmost_core::ids::Attem
             drawn.collect()
         });
         let about = &timeline.nodes[node];
-        let away = about.lost_and_returned.chunks(2);
-        let away = away.map(|span| [span[0].seconds(), span.get(1).map_or(end, |returned| returned.seconds())]);
+        let away = lost_spans(about, end);
         let row = Row { name: about.name.to_string(), lanes: lanes.collect(), away: away.collect(), waited: None };
         rows.push((node, row));
     }

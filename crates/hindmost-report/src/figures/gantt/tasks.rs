@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::pick::attempt;
 use super::{Attempt, Panel, Row};
-use crate::gantt::lanes;
+use crate::lanes;
 use crate::text::counted;
 
 /// Largest number of tasks that are drawn.

@@ -3,13 +3,13 @@
 use hindmost_core::reproduction::{Claim, Measured, Reading};
 
 use super::sound;
-use crate::html::{Step, html_pages};
-use crate::reproduction::Page;
+use crate::html::Step;
 use crate::reproduction::example::example;
+use crate::reproduction::{Page, html_pages};
 
 fn pages(several: bool) -> Vec<Page> {
     let again = [Step { text: "So:".to_owned(), code: "hindmost reproduce xu2015 --out DIR".to_owned() }];
-    html_pages(&example(), several, &again).unwrap()
+    html_pages(&example(), several, &again)
 }
 
 #[test]
@@ -64,14 +64,14 @@ fn reports_answer_before_they_list() {
         "rule: from −65% to −55%",
         "range: −61% to −33%",
         "<h2>Claims that were not run</h2>",
-        "The trace is not public.",
-        "<dt>base (<wbr />base reading)</dt>",
+        ">The trace is not public<",
+        "<dt>base (base reading)</dt>",
         "This reading has the same results as base: fair.",
         "Best joint reading: oracle.",
         "Correction for the search",
         "Calibrated reading: age.",
         "<th scope=\"col\" title=\"fig2-mantri-80\"><a href=\"#claim-3\">3</a></th>",
-        "<bdi>oracle (<wbr />best joint reading)</bdi></th><td>1 of 3</td><td>4.5</td><td class=\"good\">✓</td>",
+        "<bdi>oracle (best joint reading)</bdi></th><td>1 of 3</td><td>4.5</td><td class=\"good\">✓</td>",
         "hindmost reproduce xu2015 --out DIR",
     ] {
         let found = page[at..].find(part).unwrap_or_else(|| panic!("{part}\n{page}"));
@@ -90,7 +90,7 @@ fn pages_of_figures_have_points_and_all_readings() {
         "Under the best joint reading on fresh seeds: <span class=\"good\">✓</span> mean flowtime of SCA compared with Mantri: −59%",
         "Measured under 5 readings",
         "✗ 130% [129, 131]",
-        "Points that the paper&#x27;s text states",
+        "Points that the paper&#39;s text states",
         "<td>96%</td><td>+16</td>",
     ] {
         assert!(pages[1].text.contains(part), "{part}\n{}", pages[1].text);
@@ -114,7 +114,7 @@ fn reports_with_many_readings_stay_small() {
     let claim = claims[1].clone();
     let more = |at: usize| Claim { id: format!("claim-{at}"), number: 100 + at, in_abstract: false, ..claim.clone() };
     claims.extend((0..50).map(more));
-    let pages = html_pages(&many, false, &[]).unwrap();
+    let pages = html_pages(&many, false, &[]);
     sound(&pages[0].text);
     let (_, row) = pages[0].text.split_once("claim-49</span>").unwrap();
     let (row, _) = row.split_once("</tr>").unwrap();

@@ -39,7 +39,7 @@ fn sweeps_show_the_number_of_jobs_of_every_point() {
     for part in [
         "A comparison of 2 policies at 3 points of a sweep, each point on the same jobs for all policies.",
         "104 to 415 jobs of 2 600 to 10 375 tasks at each point of the sweep, over 2 seeds together",
-        "211 jobs of 5 275 tasks. Flowtime is the job completion time",
+        "211 jobs of 5 275 tasks. Flowtime (job completion time)",
         // The axis has the key's label, and the heading has the key.
         ">arrival rate (jobs a second)<",
         "Results by workload.arrival.poisson.rate",

@@ -330,7 +330,7 @@ pub fn write_again(folder: &Path, one: &Shown, before: &str) -> Outcome {
         ApplicationPage { diagnosis: &one.diagnosis, log: &one.log, warnings: &one.warnings, index: Some(REPORT) };
     let failed =
         |path: &Path, error: &dyn std::fmt::Display| Failure::work(format!("cannot write {}: {error}", path.display()));
-    fs::write(&page, application_page(&content).map_err(Failure::work)?).map_err(|error| failed(&page, &error))?;
+    fs::write(&page, application_page(&content)).map_err(|error| failed(&page, &error))?;
     let text = folder.join(text_file(Path::new(&one.log), at));
     let written = fs::read_to_string(&text).map_err(|error| failed(&text, &error))?;
     fs::write(&text, written.replacen(before, &text_of(one), 1)).map_err(|error| failed(&text, &error))
@@ -358,7 +358,7 @@ fn write(
     };
     for (number, one) in applications.iter().enumerate() {
         let content = ApplicationPage { diagnosis: one, log, warnings, index: Some(REPORT) };
-        write(&page(at, number), &application_page(&content).map_err(Failure::work)?)?;
+        write(&page(at, number), &application_page(&content))?;
     }
     let texts: Vec<String> = applications.iter().map(|one| of_one(log, one, warnings, WIDTH)).collect();
     write(&text_file(path, at), &texts.join("\n"))

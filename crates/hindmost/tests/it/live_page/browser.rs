@@ -30,7 +30,7 @@ fn open(browser: &str, url: &str, options: &[&str]) -> String {
 
 /// Serves the page with this state.
 fn serving(state: &Value) -> Server {
-    let page = live_page().unwrap();
+    let page = live_page();
     let page = Page { html: page.html, style: page.style, script: page.script };
     let bytes = serde_json::to_vec(state).unwrap();
     Server::start("127.0.0.1:0", &page, move || bytes.clone()).unwrap()

@@ -42,7 +42,7 @@ fn failures_name_values_command_outputs_and_logs() {
     // The last ten lines of the output.
     assert!(ran.stdout.contains("\n      11\n") && !ran.stdout.contains("\n      10\n"), "{}", ran.stdout);
     assert!(!job.has("some.out/sum/0"));
-    let page = job.read("some.out/report.html").replace("&#x2f;", "/");
+    let page = job.read("some.out/report.html");
     assert!(page.contains("lr=0.01 seed=2") && page.contains("no seed 2") && page.contains("map/4.1.err"));
     let failed = job.json(&["--resume", "--keep-going"], 1);
     let task = &failed["failed_tasks"][1];

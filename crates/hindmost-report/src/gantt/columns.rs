@@ -1,22 +1,8 @@
-//! Packs attempts into lanes, and converts lanes to the columns of a chart.
+//! Converts lanes to the columns of a chart.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use hindmost_core::timeline::TimelineRow;
 
-use hindmost_core::timeline::{AttemptEnd, TimelineRow};
-
-/// How an attempt ended. A chart draws all attempts of a fate in the same way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// The attempt finished before all other attempts of its task.
-    Won,
-    /// The attempt was stopped because another copy finished first, will finish first, or replaces it.
-    Stopped,
-    /// The attempt failed or was lost with its node.
-    Broken,
-    /// The attempt was still running at the end of the record or was stopped with the run.
-    Unfinished,
-}
+use crate::lanes::Fate;
 
 /// The kind of an attempt. A chart draws all attempts of a kind in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,14 +13,13 @@ pub(super) struct Kind {
 }
 
 impl Kind {
-    const COUNT: usize = 8;
+    const COUNT: usize = 2 * Fate::ALL.len();
 
     pub(super) fn of(row: &TimelineRow) -> Kind {
-        let fate = match row.outcome {
-            AttemptEnd::Won => Fate::Won,
-            AttemptEnd::Lost | AttemptEnd::Replaced => Fate::Stopped,
-            AttemptEnd::Failed(_) | AttemptEnd::NodeLost => Fate::Broken,
-            AttemptEnd::Abandoned | AttemptEnd::Stopped | AttemptEnd::Running => Fate::Unfinished,
+        // A chart does not distinguish attempts that failed from those that were lost with their nodes.
+        let fate = match Fate::of(&row.outcome) {
+            Fate::NodeLost => Fate::Failed,
+            fate => fate,
         };
         Kind { fate, copy: row.redundant }
     }
@@ -42,32 +27,6 @@ impl Kind {
     fn index(self) -> usize {
         self.fate as usize * 2 + usize::from(self.copy)
     }
-}
-
-/// Packs the attempts of one node into lanes. In order of their start, each attempt gets the first lane that is free at
-/// that time.
-pub(crate) fn packed<'a>(mut attempts: Vec<&'a TimelineRow>) -> Vec<Vec<&'a TimelineRow>> {
-    // Rows are in the order of decisions. An attempt may start later than the next one, if it waits until another
-    // attempt has released its resources.
-    attempts.sort_by_key(|row| (row.start, row.attempt));
-    let mut lanes: Vec<Vec<&'a TimelineRow>> = Vec::new();
-    let mut busy = BinaryHeap::new();
-    let mut free = BinaryHeap::new();
-    for row in attempts {
-        while let Some(Reverse((end, lane))) = busy.peek().copied()
-            && end <= row.start
-        {
-            busy.pop();
-            free.push(Reverse(lane));
-        }
-        let Reverse(lane) = free.pop().unwrap_or(Reverse(lanes.len()));
-        if lane == lanes.len() {
-            lanes.push(Vec::new());
-        }
-        lanes[lane].push(row);
-        busy.push(Reverse((row.end, lane)));
-    }
-    lanes
 }
 
 /// Adjacent columns that show the same attempt.

@@ -77,7 +77,7 @@ impl Application {
     pub fn into_replay(self) -> Option<Replay> {
         let mut recording = Arc::unwrap_or_clone(self.recording);
         match self.log.kind {
-            Kind::Spark => return Some(planned::of_spark(&[recording])),
+            Kind::Spark => return Some(planned::of_spark(&[recording], false)),
             Kind::Hadoop => {
                 if let Some(from) = recording.from {
                     (recording.active, recording.active_ids) = (vec![(from, recording.to)], vec![0]);

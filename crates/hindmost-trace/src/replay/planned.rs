@@ -10,11 +10,11 @@ use super::world::{Source, world};
 use crate::recording::{Executor, NAMED, PhaseRows, PlannedJob, Recording, UNKNOWN};
 
 /// Returns the jobs of applications of Spark. Those of several can't be replayed together as they ran: they had executors of their own.
-pub(super) fn of_spark(recordings: &[Recording]) -> Replay {
+pub(super) fn of_spark(recordings: &[Recording], are_several: bool) -> Replay {
     let origin = origin(recordings);
     let (mut jobs, mut nodes) = (Vec::new(), Vec::new());
     for recording in recordings {
-        let prefix = if recordings.len() > 1 { &*recording.prefix } else { "" };
+        let prefix = if are_several { &*recording.prefix } else { "" };
         let phases = by_number(recording);
         let job = |plan| planned_job(plan, &phases, (origin, prefix), &DemandByName::new());
         jobs.extend(recording.plan.iter().map(job));
@@ -22,7 +22,7 @@ pub(super) fn of_spark(recordings: &[Recording]) -> Replay {
     }
     let (jobs, sources) = by_arrival(jobs);
     let world = match recordings {
-        [only] => Some(world(only, origin, (&jobs, &sources), (false, None))),
+        [only] if !are_several => Some(world(only, origin, (&jobs, &sources), (false, None))),
         _ => None,
     };
     Replay { origin, jobs, nodes, world, had_copies: recordings.iter().any(had_copies) }

@@ -21,9 +21,9 @@ const TOO_LARGE: &str = "The log is too large to be replayed as it ran: failed a
 
 /// Returns the jobs and nodes of a log, and warnings about what was left out. A journal has a replay of its own.
 pub(crate) fn together(kind: Kind, summary: &TraceSummary, kept: Kept) -> (Replay, Vec<String>) {
-    let Kept { recordings, machines, mut about, joined, .. } = kept;
+    let Kept { applications, recordings, machines, mut about, joined, .. } = kept;
     match kind {
-        Kind::Spark => (planned::of_spark(&recordings), about),
+        Kind::Spark => (planned::of_spark(&recordings, applications > 1), about),
         Kind::Hadoop => {
             let replay = planned::of_hadoop(recordings, &machines);
             about.extend((!machines.is_empty()).then(|| SLOTS_OF_ATTEMPTS.to_owned()));

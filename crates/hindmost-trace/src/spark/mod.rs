@@ -103,6 +103,8 @@ impl Format for Spark {
         let Reading { collector, warnings } = reading;
         let collected;
         (collected, *recorder) = collector.finish();
+        // An application may have no event but its start.
+        recorder.kept.applications = collected.tally.applications as usize;
         collected.oddities.add_warnings(&mut recorder.kept.about);
         Ok(summary(&collected, warnings, is_directory))
     }

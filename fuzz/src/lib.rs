@@ -6,8 +6,11 @@ use std::fmt::Display;
 use hindmost_core::metrics::Findings;
 use hindmost_core::workload::{Durations, ObservedCopy, WorkloadJob};
 use hindmost_report::text::columns;
-use hindmost_trace::hadoop::{diagnose_hadoop, read_hadoop, sniff};
-use hindmost_trace::{RecordedAttempt, RecordedNode, TraceSummary};
+use hindmost_trace::hadoop::sniff;
+use hindmost_trace::recording::UNKNOWN;
+use hindmost_trace::replay::Replay;
+use hindmost_trace::table::Columns;
+use hindmost_trace::{Kind, Log, TraceError, TraceSummary, Wanted, log};
 
 mod seeds;
 pub mod targets;
@@ -217,18 +220,36 @@ pub fn check_durations(jobs: &[WorkloadJob]) {
     }
 }
 
-/// Checks the recorded machines and attempts of a log.
+/// Reads a log as one of this format.
+///
+/// # Errors
+/// The errors of the reader.
+pub fn read_log(kind: Kind, log: &[u8], wanted: Wanted) -> Result<Log, TraceError> {
+    log::read_as(kind, log, "log", &Columns::default(), wanted, None)
+}
+
+/// Reads bytes as a log of this format in both ways: for a diagnosis and for a replay. Checks that the counts agree and that the results
+/// are consistent. Returns the log with its diagnoses, and its replay; `None` if it can't be read.
 ///
 /// # Panics
-/// If they are invalid.
-pub fn check_recorded(nodes: &[RecordedNode], attempts: &[RecordedAttempt]) {
-    for node in nodes {
-        assert!(node.slots >= 1, "{node:?}");
+/// If a check fails.
+pub fn check_log(kind: Kind, log: &[u8]) -> Option<(Log, Replay)> {
+    let (diagnosed, kept) = alike(read_log(kind, log, Wanted::DIAGNOSES), read_log(kind, log, Wanted::REPLAYS))?;
+    check_summary(&diagnosed.summary);
+    check_findings(&diagnosed.findings);
+    check_counted(&diagnosed.summary, &diagnosed.findings);
+    assert_eq!(kept.summary, diagnosed.summary);
+    for recording in kept.recordings() {
+        for row in recording.phases.iter().flat_map(|phase| &phase.rows) {
+            let is_known = (row.executor as usize) < recording.executors.len();
+            assert!(is_known || row.executor == UNKNOWN, "{row:?}");
+            assert!(row.start.is_finite() && row.end.is_finite(), "{row:?}");
+        }
     }
-    for attempt in attempts {
-        assert!(attempt.node.is_none_or(|node| (node as usize) < nodes.len()), "{attempt:?}");
-        assert!([attempt.launch, attempt.finish].into_iter().flatten().all(f64::is_finite), "{attempt:?}");
-    }
+    let (replay, _) = kept.into_replay();
+    check_jobs(&replay.jobs);
+    assert!(replay.nodes.iter().all(|node| node.slots >= 1), "{:?}", replay.nodes);
+    Some((diagnosed, replay))
 }
 
 /// Checks that no line of a text is wider than `width` columns, and that it has no control characters that a terminal
@@ -257,23 +278,8 @@ pub fn stays_in_its_folder(text: &str) -> bool {
 /// # Panics
 /// If the counts differ, or the results are inconsistent.
 pub fn read_hadoop_log(log: &[u8]) {
-    let diagnosed = diagnose_hadoop(log, "log", None);
-    if diagnosed.is_ok() {
-        assert!(sniff(log).is_some() || !log.starts_with(b"Avro"), "a readable log is recognised by its beginning");
-    }
-    let Some(((summary, findings, _), trace)) = alike(diagnosed, read_hadoop(log, "log", None)) else { return };
-    check_summary(&summary);
-    check_findings(&findings);
-    check_counted(&summary, &findings);
-    assert_eq!(Some(trace.facts()), summary.hadoop.as_deref());
-    let mut same = trace.summary().clone();
-    // Reading for a replay gives further warnings.
-    assert!(same.warnings.len() >= summary.warnings.len());
-    same.warnings.truncate(summary.warnings.len());
-    assert_eq!(same, summary);
-    check_jobs(trace.workload_jobs());
-    check_recorded(trace.cluster_nodes(), trace.attempts());
-    assert_eq!(trace.cluster_nodes().len() as u64, summary.nodes);
-    assert_eq!(trace.node_memory().len(), trace.cluster_nodes().len());
-    assert!(trace.workload_jobs().len() as u64 <= summary.jobs);
+    let Some((diagnosed, replay)) = check_log(Kind::Hadoop, log) else { return };
+    assert!(sniff(log).is_some() || !log.starts_with(b"Avro"), "a readable log is recognised by its beginning");
+    assert_eq!(replay.nodes.len() as u64, diagnosed.summary.nodes);
+    assert!(replay.jobs.len() as u64 <= diagnosed.summary.jobs);
 }

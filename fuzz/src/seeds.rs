@@ -69,6 +69,8 @@ fn folder() -> &'static Path {
 mod tests {
     use std::collections::BTreeSet;
 
+    use hindmost_trace::{Kind, Wanted};
+
     use super::*;
 
     /// Returns the names of the files in a folder, without extensions.
@@ -103,8 +105,8 @@ mod tests {
             let all = files(&[folder().join("seeds").join(name)]).unwrap();
             all.iter().filter(|file| is(&fs::read(file).unwrap())).count()
         };
-        assert!(read("spark_log", |log| hindmost_trace::spark::read_spark(log, "log", None).is_ok()) >= 2);
-        assert!(read("hadoop_log", |log| hindmost_trace::hadoop::read_hadoop(log, "log", None).is_ok()) >= 2);
-        assert!(read("journal", |log| hindmost_trace::journal::diagnose_journal(log, "log").is_ok()) >= 4);
+        assert!(read("spark_log", |log| crate::read_log(Kind::Spark, log, Wanted::REPLAYS).is_ok()) >= 2);
+        assert!(read("hadoop_log", |log| crate::read_log(Kind::Hadoop, log, Wanted::REPLAYS).is_ok()) >= 2);
+        assert!(read("journal", |log| crate::read_log(Kind::Journal, log, Wanted::DIAGNOSES).is_ok()) >= 4);
     }
 }

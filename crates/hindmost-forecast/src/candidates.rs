@@ -2,8 +2,8 @@
 
 use hindmost_core::metrics::SettingChange;
 use hindmost_policies::catalogue::spec::PolicySpec;
-use hindmost_trace::diagnosis::SkewedInput;
-use hindmost_trace::tasks::TaskFormat;
+use hindmost_trace::TaskFormat;
+use hindmost_trace::replay::SkewedInput;
 
 use crate::changes::{are_inputs_uneven, are_slots_known, fullest, most_slots, phase_with_few_tasks, slots_of, waits};
 use crate::recorded::RecordedApplication;
@@ -365,7 +365,7 @@ fn bytes(text: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use hindmost_trace::diagnosis::RecordedWorld;
+    use hindmost_trace::replay::RecordedWorld;
 
     use super::*;
 
@@ -384,7 +384,7 @@ mod tests {
             jobs: Vec::new(),
             executors: Vec::new(),
             world: World::of_spark(recorded, Some(version)),
-            version: crate::settings::version(version),
+            version: crate::version::version(version),
             is_sql: true,
         };
         let candidate = even_inputs(&application);

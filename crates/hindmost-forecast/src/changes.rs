@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hindmost_core::workload::{Durations, Situated, SituatedAttempt, SituatedEnd, SituatedTask, WorkloadJob};
-use hindmost_trace::diagnosis::{PhaseLag, Presence};
+use hindmost_trace::replay::{PhaseLag, Presence};
 
 use crate::recorded::RecordedApplication;
 

@@ -6,7 +6,7 @@ use hindmost_core::resources::Resources;
 use hindmost_sim::driver::NodeDisturbances;
 use hindmost_sim::experiment::{NodeKind, Racks};
 use hindmost_sim::parameter::Parameter;
-use hindmost_trace::RecordedNode;
+use hindmost_trace::replay::RecordedNode;
 
 /// Returns a node with this name, capacity and speed factor.
 pub fn node(name: &str, capacity: Resources, speed: f64) -> NodeKind {

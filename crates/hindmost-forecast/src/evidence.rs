@@ -104,7 +104,7 @@ fn longest(jobs: &[WorkloadJob]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use hindmost_core::metrics::StragglerCause;
-    use hindmost_trace::diagnosis::{OwnShare, RecordedWorld};
+    use hindmost_trace::replay::{OwnShare, RecordedWorld};
 
     use super::*;
     use crate::world::World;

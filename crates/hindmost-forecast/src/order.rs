@@ -4,10 +4,8 @@
 use hindmost_core::metrics::RecordedTime;
 use hindmost_core::workload::WorkloadJob;
 
-use crate::world::{Engine, World};
+use crate::world::{Engine, FIRST_IN_FIRST_OUT, World};
 
-/// Jobs in the order of their arrival.
-pub(crate) const FIRST_IN_FIRST_OUT: &str = "fifo";
 /// All jobs in turn.
 const FAIR: &str = "fair";
 

@@ -1,15 +1,10 @@
-//! Reads a log with all that a forecast needs.
-
-use std::path::Path;
+//! An application of a log with all that a forecast needs.
 
 use hindmost_core::workload::WorkloadJob;
-use hindmost_trace::any::{self, LogKind};
-use hindmost_trace::diagnosis::RecordedWorkload;
-use hindmost_trace::table::Columns;
-use hindmost_trace::tasks::{self, TaskFormat};
-use hindmost_trace::{RecordedNode, TraceError, hadoop, journal, spark};
+use hindmost_trace::Kind;
+use hindmost_trace::replay::{Application, RecordedNode, Replay};
 
-use crate::settings::{self, Version};
+use crate::version::{self, Version};
 use crate::world::World;
 
 /// An application with its jobs, executors and world.
@@ -27,73 +22,29 @@ pub struct RecordedApplication {
     pub is_sql: bool,
 }
 
-/// Reads a log: its applications with the numbers `wanted`, by number. `columns` are those of a table. Applications without a job that
-/// can be replayed are left out, and all of a log with several applications of Spark.
-///
-/// # Errors
-/// If the log can't be read.
-pub fn read(path: &Path, columns: &Columns, wanted: &[u32]) -> Result<Vec<(u32, RecordedApplication)>, TraceError> {
-    let first = wanted.first().copied().unwrap_or(0);
-    let mut found = match any::kind_with(path, columns)? {
-        LogKind::Journal(journal) => of_journal(&journal)?.map(|one| (first, one)).into_iter().collect(),
-        LogKind::Tasks(format) => of_tasks(path, format, columns, wanted)?,
-        LogKind::Spark => of_spark(path)?.map(|one| (first, one)).into_iter().collect(),
-        LogKind::Hadoop => of_hadoop(path, wanted)?,
-    };
-    found.retain(|(_, one)| !one.jobs.is_empty());
-    Ok(found)
-}
-
-fn of_journal(path: &Path) -> Result<Option<RecordedApplication>, TraceError> {
-    let (header, found) = journal::as_recorded(path, None)?;
-    Ok(found.and_then(|found| {
-        let world = World::of_journal(found.world.clone(), &header)?;
-        Some(as_it_ran(found, world))
-    }))
-}
-
-fn of_tasks(
-    path: &Path,
-    format: TaskFormat,
-    columns: &Columns,
-    wanted: &[u32],
-) -> Result<Vec<(u32, RecordedApplication)>, TraceError> {
-    let found = tasks::as_recorded(path, format, columns, wanted, None)?;
-    let of = |(number, found): (u32, RecordedWorkload)| {
-        let world = World::of_tasks(found.world.clone(), format);
-        (number, as_it_ran(found, world))
-    };
-    Ok(found.into_iter().map(of).collect())
-}
-
-fn of_hadoop(path: &Path, wanted: &[u32]) -> Result<Vec<(u32, RecordedApplication)>, TraceError> {
-    let found = hadoop::as_recorded(path, wanted, None)?;
-    let of = |(number, found): (u32, RecordedWorkload)| {
-        let world = World::of_hadoop(found.world.clone(), found.had_copies);
-        let version = found.id.as_deref().and_then(settings::version_of_hadoop);
-        (number, RecordedApplication { version, ..as_it_ran(found, world) })
-    };
-    Ok(found.into_iter().map(of).collect())
-}
-
-fn as_it_ran(found: RecordedWorkload, world: World) -> RecordedApplication {
-    let RecordedWorkload { mut jobs, nodes, .. } = found;
-    world.recorded.give_durations(&mut jobs);
-    RecordedApplication { jobs, executors: nodes, world, version: None, is_sql: false }
-}
-
-fn of_spark(path: &Path) -> Result<Option<RecordedApplication>, TraceError> {
-    let trace = spark::open(path, None)?;
-    let version = trace.applications().first().and_then(|application| application.spark_version.clone());
-    let Some(world) = trace.world().cloned() else { return Ok(None) };
-    let is_sql = trace.uses_sql();
-    let (_, mut jobs, executors, _) = trace.into_parts();
-    world.give_durations(&mut jobs);
-    Ok(Some(RecordedApplication {
-        jobs,
-        executors,
-        world: World::of_spark(world, version.as_deref()),
-        version: version.as_deref().and_then(settings::version),
-        is_sql,
-    }))
+impl RecordedApplication {
+    /// Returns an application of a log as it ran. `None` if it has no job that can be replayed, or if this program does not know the policy
+    /// of a run.
+    pub fn of(application: Application) -> Option<RecordedApplication> {
+        let (kind, is_sql) = (application.kind(), application.is_sql());
+        let engine_version = application.version().map(str::to_owned);
+        let version = match kind {
+            Kind::Spark => engine_version.as_deref().and_then(version::version),
+            Kind::Hadoop => application.id().and_then(version::version_of_hadoop),
+            Kind::Tasks(_) | Kind::Journal => None,
+        };
+        let header = application.header().cloned();
+        let Replay { mut jobs, nodes, world, had_copies, .. } = application.into_replay()?;
+        let world = match kind {
+            Kind::Spark => World::of_spark(world?, engine_version.as_deref()),
+            Kind::Hadoop => World::of_hadoop(world?, had_copies),
+            Kind::Tasks(format) => World::of_tasks(world?, format),
+            Kind::Journal => World::of_journal(world?, &header?)?,
+        };
+        if jobs.is_empty() {
+            return None;
+        }
+        world.recorded.give_durations(&mut jobs);
+        Some(RecordedApplication { jobs, executors: nodes, world, version, is_sql })
+    }
 }

@@ -12,7 +12,7 @@ use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_sim::driver::{Learns, RunResult, Setup, SimulationError};
 use hindmost_sim::experiment::{Execution, Experiment, Jobs, default_placement, run_all};
 use hindmost_sim::scenario::CommonPart;
-use hindmost_trace::diagnosis::Presence;
+use hindmost_trace::replay::Presence;
 
 use crate::cluster::{of_executor, with_unique_names};
 use crate::recorded::RecordedApplication;

@@ -5,24 +5,8 @@ use std::collections::BTreeMap;
 use hindmost_core::metrics::SettingChange;
 
 use crate::recorded::RecordedApplication;
+use crate::version::Version;
 use crate::world::{Engine, seconds};
-
-/// The version of an engine: its first two numbers.
-pub type Version = (u32, u32);
-
-/// Returns the first two numbers of a version such as `3.5.1` or `2.4.5.amzn-0`.
-pub(crate) fn version(text: &str) -> Option<Version> {
-    let mut parts = text.split(['.', '-']).map(|part| part.trim().parse().ok());
-    Some((parts.next()??, parts.next().flatten().unwrap_or(0)))
-}
-
-/// Returns the version of Hadoop that follows from a job's id: those before 2 number jobs by the date on which the job tracker
-/// started, as in `job_200904211745_0002`; later ones by a time in milliseconds.
-pub(crate) fn version_of_hadoop(job: &str) -> Option<Version> {
-    let started = job.strip_prefix("job_")?.split('_').next()?;
-    let is_number = started.bytes().all(|byte| byte.is_ascii_digit());
-    (is_number && started.len() == 12).then_some((1, 0))
-}
 
 /// A setting that switches copies of maps or of reduces on in Hadoop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,12 +101,13 @@ pub(crate) fn changes(application: &RecordedApplication, settings: &[(&str, &str
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use hindmost_trace::diagnosis::RecordedWorld;
+    use hindmost_trace::replay::RecordedWorld;
     use hindmost_trace::table::Columns;
+    use hindmost_trace::{Wanted, log};
 
     use super::*;
     use crate::candidates::candidates;
-    use crate::recorded::read;
+    use crate::version::{version, version_of_hadoop};
     use crate::world::World;
 
     fn application(version: &str, settings: &[(&str, &str)]) -> RecordedApplication {
@@ -132,7 +117,7 @@ mod tests {
             jobs: Vec::new(),
             executors: Vec::new(),
             world: World::of_spark(recorded, Some(version)),
-            version: super::version(version),
+            version: super::super::version::version(version),
             is_sql: true,
         }
     }
@@ -169,8 +154,9 @@ mod tests {
         let kinds = ["spark", "hadoop", "more/spark", "more/hadoop"];
         let mut changed = 0;
         for log in kinds.iter().flat_map(|kind| logs(&folder.join(kind).to_string_lossy())) {
-            let wanted: Vec<u32> = (0..20).collect();
-            for (_, application) in read(&log, &Columns::default(), &wanted).unwrap_or_default() {
+            let Ok(mut read) = log::read(&log, &Columns::default(), Wanted::REPLAYS, None) else { continue };
+            let applications = read.take_applications().into_iter().take_while(|one| one.number() < 20);
+            for application in applications.filter_map(RecordedApplication::of) {
                 for one in candidates(&application).iter().flat_map(|one| &one.settings) {
                     let engine = application.world.engine;
                     if !matches!(engine, Engine::Spark | Engine::Hadoop) {

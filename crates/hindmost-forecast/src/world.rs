@@ -11,11 +11,11 @@ use hindmost_core::time::Time;
 use hindmost_math::statistics::{mean, student_interval};
 use hindmost_policies::catalogue::{self, spec::PolicySpec};
 use hindmost_sim::driver::{AsRecorded, Lag, Outage, RunResult, Setup};
-use hindmost_trace::diagnosis::{PhaseLag, Presence, RecordedWorld};
-use hindmost_trace::tasks::TaskFormat;
+use hindmost_trace::TaskFormat;
+use hindmost_trace::replay::{PhaseLag, Presence, RecordedWorld};
 
-use crate::order::FIRST_IN_FIRST_OUT;
-
+/// Jobs in the order of their arrival.
+pub(crate) const FIRST_IN_FIRST_OUT: &str = "fifo";
 /// A replay is calibrated if its mean job time differs by at most this share from the recorded one.
 const CALIBRATED: f64 = 0.1;
 
@@ -86,7 +86,7 @@ impl World {
     /// slots held back start when there are slots.
     pub fn set_up_with(&self, setup: &mut Setup, executors: &[Presence], are_held_back: bool) {
         let lag = |one: &PhaseLag| lag(one, are_held_back);
-        let lags = |job: &hindmost_trace::diagnosis::RecordedJob| job.lags.iter().map(lag).collect();
+        let lags = |job: &hindmost_trace::replay::RecordedJob| job.lags.iter().map(lag).collect();
         let mut as_recorded =
             AsRecorded { lags: self.recorded.jobs.iter().map(lags).collect(), ..AsRecorded::default() };
         // Hindmost and Hadoop before version 2 run a task elsewhere then.

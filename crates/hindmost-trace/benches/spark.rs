@@ -17,7 +17,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput};
-use hindmost_trace::spark::{diagnose, diagnose_spark, open, read_spark};
+use hindmost_trace::table::Columns;
+use hindmost_trace::{Log, Wanted, log};
 use support::{CODECS, Maker, pack, packed};
 
 const MEGABYTES: u64 = 100;
@@ -47,14 +48,23 @@ fn make(codec: &str, megabytes: u64) {
 fn measure(what: &str, path: &Path) {
     let start = Instant::now();
     let attempts = match what {
-        "diagnosis" => diagnose(path, None).unwrap().0.attempts,
-        "replay" => open(path, None).unwrap().summary().attempts,
+        "diagnosis" => log::read(path, &Columns::default(), Wanted::DIAGNOSES, None).unwrap().summary.attempts,
+        "replay" => {
+            let read = log::read(path, &Columns::default(), Wanted::REPLAYS, None).unwrap();
+            let attempts = read.summary.attempts;
+            black_box(read.into_replay());
+            attempts
+        }
         other => panic!("no measure {other}: diagnosis or replay"),
     };
     let seconds = start.elapsed().as_secs_f64();
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("unknown").trim();
     println!("{what}: {attempts} attempts, {seconds:.2} s, peak {peak}");
+}
+
+fn read(log: &[u8], wanted: Wanted) -> Log {
+    log::read_stream(black_box(log), "made", &Columns::default(), wanted, None).unwrap()
 }
 
 fn bench() {
@@ -64,15 +74,15 @@ fn bench() {
     let mut group = criterion.benchmark_group("spark");
     group.throughput(Throughput::Bytes(log.len() as u64));
     group.bench_function("diagnosis", |b| {
-        b.iter(|| diagnose_spark(black_box(log.as_slice()), "made", None).unwrap());
+        b.iter(|| read(&log, Wanted::DIAGNOSES));
     });
     group.bench_function("replay", |b| {
-        b.iter(|| read_spark(black_box(log.as_slice()), "made", None).unwrap());
+        b.iter(|| read(&log, Wanted::REPLAYS).into_replay());
     });
     for codec in CODECS {
         let packed = packed(codec, &log);
         group.bench_function(format!("diagnosis, {codec}"), |b| {
-            b.iter(|| diagnose_spark(black_box(packed.as_slice()), "made", None).unwrap());
+            b.iter(|| read(&packed, Wanted::DIAGNOSES));
         });
     }
     group.finish();

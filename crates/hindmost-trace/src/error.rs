@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::JOURNAL_IN_FOLDER;
+/// Path of the journal within the output folder of a run.
+pub(crate) const JOURNAL_IN_FOLDER: &str = ".hindmost/journal.jsonl";
 
 /// The formats that the readers accept, for error messages.
 const EXPECTED: &str = "a Spark event log (one JSON event a line, such as {\"Event\":\"SparkListenerApplicationStart\",…}), a Hadoop job history (.jhist, whose first line is Avro-Json or Avro-Binary), a Rumen trace (not its topology), the journal of a run, output of Slurm's sacct --parsable2, a job log of GNU parallel, a trace of Nextflow, or a table with a header line and columns for the start and end of each task (which --columns start=NAME,end=NAME can name; see docs/logs.md)";

@@ -7,13 +7,14 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::diagnosis::Ended;
 use crate::error::TraceError;
+use crate::format::TaskFormat;
 use crate::reading::window::Window;
+use crate::recording::Ended;
 use crate::tasks::header::Header;
 use crate::tasks::row::{Row, state};
 use crate::tasks::units::{Unit, bytes, duration, number, time};
-use crate::tasks::{Collector, TaskFormat};
+use crate::tasks::{Collector, Rows};
 
 /// Fields of which a trace has at least two, and other logs have none.
 const FIELDS: &[&str] = &["hash", "native_id", "realtime", "%cpu", "workdir", "peak_rss", "error_action"];
@@ -28,8 +29,11 @@ fn header(beginning: &[u8]) -> Option<Header> {
     named.filter(is_trace)
 }
 
+/// The reader.
+pub(crate) const READER: Rows<'static> = Rows { format: TaskFormat::Nextflow, is_one, read: &read };
+
 /// Returns whether a log with this beginning is a trace.
-pub(crate) fn is_one(beginning: &[u8]) -> bool {
+fn is_one(beginning: &[u8]) -> bool {
     header(beginning).is_some()
 }
 
@@ -37,7 +41,7 @@ pub(crate) fn is_one(beginning: &[u8]) -> bool {
 ///
 /// # Errors
 /// If reading fails, or the trace lacks the fields for times.
-pub(crate) fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(), TraceError> {
+fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(), TraceError> {
     let refused = |why: &str| TraceError::NoAttempt {
         name: name.to_owned(),
         format: TaskFormat::Nextflow.name(),
@@ -144,7 +148,7 @@ impl Retries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tasks::testing::{found, replayed};
+    use crate::testing::rows::{found, replayed};
 
     #[test]
     fn default_fields_are_read() {

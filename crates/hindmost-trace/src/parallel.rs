@@ -5,19 +5,23 @@
 //! common. A command that ended with an exit code or by a signal has failed; one that parallel stopped itself (exit
 //! value -1 and a signal, as with `--halt now` and `--timeout`) was killed. The bytes sent to other hosts are the input.
 
-use crate::diagnosis::Ended;
 use crate::error::TraceError;
+use crate::format::TaskFormat;
 use crate::reading::window::Window;
+use crate::recording::Ended;
 use crate::tasks::header::Header;
 use crate::tasks::row::Row;
 use crate::tasks::units::{duration, number, time};
-use crate::tasks::{Collector, TaskFormat};
+use crate::tasks::{Collector, Rows};
 
 /// Fields that each job log has.
 const NEEDED: &[&str] = &["seq", "host", "starttime", "jobruntime"];
 
+/// The reader.
+pub(crate) const READER: Rows<'static> = Rows { format: TaskFormat::Parallel, is_one, read: &read };
+
 /// Returns whether a log with this beginning is a job log.
-pub(crate) fn is_one(beginning: &[u8]) -> bool {
+fn is_one(beginning: &[u8]) -> bool {
     Header::find(beginning, NEEDED).is_some()
 }
 
@@ -25,7 +29,7 @@ pub(crate) fn is_one(beginning: &[u8]) -> bool {
 ///
 /// # Errors
 /// If reading fails.
-pub(crate) fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(), TraceError> {
+fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(), TraceError> {
     let header = Header::find(window.held(), NEEDED).ok_or_else(|| TraceError::NoAttempt {
         name: name.to_owned(),
         format: TaskFormat::Parallel.name(),
@@ -81,7 +85,7 @@ fn host_of(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tasks::testing::{found, replayed};
+    use crate::testing::rows::{found, replayed};
 
     const LOG: &str = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n\
         2\t:\t1700000000.500\t     1.000\t0\t48\t0\t0\tconvert b.png\n\

@@ -9,19 +9,23 @@ use std::io;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-use crate::diagnosis::Ended;
 use crate::error::TraceError;
+use crate::format::{LOOKED_AT, TaskFormat};
 use crate::reading::json::parse_cleaned;
 use crate::reading::values::{Number, Text};
 use crate::reading::window::Window;
+use crate::recording::Ended;
 use crate::tasks::row::Row;
-use crate::tasks::{Collector, LOOKED_AT, Rules, lines};
+use crate::tasks::{Collector, Rows, Rules, lines};
 
 /// The key of an object that holds the events, instead of an array of them.
 const WRAPPED: &[u8] = b"\"traceEvents\"";
 
+/// The reader.
+pub(crate) const READER: Rows<'static> = Rows { format: TaskFormat::Ray, is_one, read: &read };
+
 /// Returns whether a log with this beginning is a timeline of Ray.
-pub(crate) fn is_one(beginning: &[u8]) -> bool {
+fn is_one(beginning: &[u8]) -> bool {
     let text = beginning.trim_ascii_start();
     let has = |part: &str| memchr::memmem::find(text, part.as_bytes()).is_some();
     let is_trace = text.starts_with(b"[") || (text.starts_with(b"{") && has("\"traceEvents\""));
@@ -63,7 +67,7 @@ struct Args<'a> {
 ///
 /// # Errors
 /// If reading fails.
-pub(crate) fn read(mut window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(), TraceError> {
+fn read(mut window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(), TraceError> {
     let failed = |source: io::Error| TraceError::Read { name: name.to_owned(), position: 0, source };
     let held = window.hold(LOOKED_AT).map_err(failed)?;
     if let Some(at) = memchr::memmem::find(held, WRAPPED).filter(|_| held.trim_ascii_start().starts_with(b"{")) {
@@ -139,8 +143,7 @@ fn take(event: &Event<'_>, nodes: &mut FxHashMap<String, String>, collector: &mu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tasks::TaskFormat;
-    use crate::tasks::testing::{found, replayed};
+    use crate::testing::rows::{found, replayed};
 
     /// Two tasks of `f`, one of which ran twice, and one of `Actor.run`; with node names as numbers and metadata.
     fn timeline() -> Vec<String> {

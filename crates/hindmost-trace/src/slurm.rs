@@ -12,13 +12,14 @@
 //! `REQUEUED` and `PREEMPTED` attempts were interrupted, `CANCELLED` ones killed. `TIMEOUT`, `NODE_FAIL`, `OUT_OF_MEMORY`
 //! and the like count as failed, with the state as cause.
 
-use crate::diagnosis::Ended;
 use crate::error::TraceError;
+use crate::format::TaskFormat;
 use crate::reading::window::Window;
+use crate::recording::Ended;
 use crate::tasks::header::Header;
 use crate::tasks::row::{Row, state};
 use crate::tasks::units::{duration, is_given, no_time, number, time};
-use crate::tasks::{Collector, Rules, TaskFormat};
+use crate::tasks::{Collector, Rows, Rules};
 
 /// How to get output that can be read.
 const CURE: &str = "run sacct --parsable2 --duplicates --format=JobID,JobName,State,ExitCode,Submit,Start,End,Elapsed,NodeList,AllocNodes,AllocCPUS";
@@ -37,8 +38,11 @@ fn is_parsable(beginning: &[u8]) -> bool {
     beginning.split(|byte| *byte == b'\n').next().is_some_and(|line| line.contains(&b'|'))
 }
 
+/// The reader.
+pub(crate) const READER: Rows<'static> = Rows { format: TaskFormat::Slurm, is_one, read: &read };
+
 /// Returns whether a log with this beginning is output of `sacct`.
-pub(crate) fn is_one(beginning: &[u8]) -> bool {
+fn is_one(beginning: &[u8]) -> bool {
     header(beginning).is_some()
 }
 
@@ -46,7 +50,7 @@ pub(crate) fn is_one(beginning: &[u8]) -> bool {
 ///
 /// # Errors
 /// If reading fails, or there are no times.
-pub(crate) fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(), TraceError> {
+fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(), TraceError> {
     let refused = |why: &str| TraceError::NoAttempt {
         name: name.to_owned(),
         format: TaskFormat::Slurm.name(),
@@ -177,7 +181,7 @@ fn cause(state: &str, exit: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tasks::testing::{found, found_with, replayed};
+    use crate::testing::rows::{found, found_with, replayed};
 
     const HEADER: &str = "JobID|JobName|State|ExitCode|Submit|Start|End|Elapsed|NodeList|AllocCPUS\n";
 
@@ -233,7 +237,7 @@ mod tests {
         let array = ("100 fit".to_owned(), 0.0, vec![("100 fit".to_owned(), vec![], vec![60.0, 80.0])]);
         assert_eq!(replayed(&found.trace), [array]);
         let nodes: Vec<_> = found.trace.cluster_nodes().iter().map(|node| (&*node.name, node.slots)).collect();
-        assert_eq!(nodes[..3], [("n1", 2), ("n2", 2), ("n3", 2)]);
+        assert_eq!(nodes[..3], [("n3", 2), ("n2", 2), ("n1", 2)]);
     }
 
     #[test]
@@ -288,7 +292,7 @@ mod tests {
             log += &format!("{}_{index}|nightly|COMPLETED|{submit}|{start}|{end}|n{}\n", 100 + array, place % 3);
         }
         let found = found(&log, TaskFormat::Slurm);
-        let share = found.trace.as_it_ran().unwrap().world.own_share;
+        let share = found.trace.world().unwrap().own_share;
         assert!(share.likeliest == Some(1.0) && share.repeats >= 3, "{share:?}");
         let causes = &found.diagnoses[0].stragglers.causes;
         assert!(causes.iter().all(|found| found.cause != hindmost_core::metrics::Cause::Isolated), "{causes:?}");
@@ -307,7 +311,7 @@ mod tests {
         assert_eq!((counts.jobs, counts.stages, counts.tasks), (160, 160, 544_000));
         assert_eq!(found.diagnoses.len(), 1);
         assert!(counts.warnings.iter().any(|warning| warning.contains("covers only the first ones")), "{counts:?}");
-        assert!(found.trace.as_it_ran().is_none());
+        assert!(found.trace.world().is_none());
         let warnings = &found.trace.summary().warnings;
         assert!(warnings.iter().any(|warning| warning.contains("too large to be replayed as it ran")), "{warnings:?}");
     }

@@ -15,21 +15,25 @@ use std::io::{BufReader, Cursor, Read};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::diagnosis::Ended;
 use crate::error::TraceError;
+use crate::format::TaskFormat;
 use crate::reading::json::Keys;
 use crate::reading::values::Text;
 use crate::reading::window::Window;
-use crate::tasks::Collector;
+use crate::recording::Ended;
 use crate::tasks::row::{Row, state};
 use crate::tasks::units::{Unit, bytes, time};
+use crate::tasks::{Collector, Rows};
 
 /// Keys whose values have tasks in them, at some depth.
 const NESTED: &[&str] =
     &["stages", "outputStage", "subStages", "latestAttemptExecutionInfo", "previousAttemptsExecutionInfos"];
 
+/// The reader.
+pub(crate) const READER: Rows<'static> = Rows { format: TaskFormat::Trino, is_one, read: &read };
+
 /// Returns whether a log with this beginning is a query of Trino or Presto.
-pub(crate) fn is_one(beginning: &[u8]) -> bool {
+fn is_one(beginning: &[u8]) -> bool {
     let text = beginning.trim_ascii_start();
     let text = text.strip_prefix(b"[").unwrap_or(text);
     if !text.trim_ascii_start().starts_with(b"{") {
@@ -43,7 +47,7 @@ pub(crate) fn is_one(beginning: &[u8]) -> bool {
 ///
 /// # Errors
 /// If reading fails.
-pub(crate) fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(), TraceError> {
+fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(), TraceError> {
     let (held, plain) = window.into_rest();
     let stream = BufReader::with_capacity(1 << 16, Cursor::new(held).chain(plain));
     let mut json = serde_json::Deserializer::from_reader(stream);
@@ -320,8 +324,7 @@ fn host(address: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tasks::TaskFormat;
-    use crate::tasks::testing::{found, found_with};
+    use crate::testing::rows::{found, found_with};
 
     fn task(id: &str, state: &str, host: &str, from: u32, to: u32, more: &str) -> String {
         format!(
@@ -364,7 +367,7 @@ mod tests {
         assert_eq!(found.findings.machine_time.failed, 1.5);
         assert_eq!(found.diagnoses[0].name.as_deref(), Some("q1"));
         let nodes: Vec<_> = found.trace.cluster_nodes().iter().map(|node| (&*node.name, node.slots)).collect();
-        assert_eq!(nodes, [("a", 1), ("b", 1)]);
+        assert_eq!(nodes, [("b", 1), ("a", 1)]);
     }
 
     #[test]

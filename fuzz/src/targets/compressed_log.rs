@@ -4,10 +4,10 @@
 
 use std::io::Write;
 
-use crate::check_summary;
 use crate::support::{CODECS, packed};
-use hindmost_trace::hadoop::diagnose_hadoop;
-use hindmost_trace::spark::{diagnose_spark, read_spark};
+use crate::{check_summary, read_log};
+use hindmost_core::metrics::{Diagnosis, Findings};
+use hindmost_trace::{Kind, TraceError, TraceSummary, Wanted};
 
 const MAGIC: [&[u8]; 7] = [
     b"\x1f\x8b\x08",
@@ -31,13 +31,13 @@ pub fn check(data: &[u8]) {
         read(&begun);
         return;
     }
-    let plain = diagnose_spark(data, "log", None).map_err(|error| error.to_string());
+    let plain = diagnose_spark(data).map_err(|error| error.to_string());
     let codecs = CODECS.len() + 2;
     let mut log = match CODECS.get(how % codecs) {
         Some(codec) => packed(codec, data),
         None => framed(how % codecs == CODECS.len(), data),
     };
-    let unpacked = diagnose_spark(&log[..], "log", None).map_err(|error| error.to_string());
+    let unpacked = diagnose_spark(&log).map_err(|error| error.to_string());
     // If the data is not a log, the errors differ, because they describe the compressed and the plain bytes.
     if plain.is_ok() || unpacked.is_ok() {
         assert_eq!(unpacked, plain);
@@ -55,11 +55,16 @@ pub fn check(data: &[u8]) {
 /// Reads a log that may be damaged and checks that all readers agree on whether it is readable, and that the counts are
 /// consistent.
 fn read(log: &[u8]) {
-    let diagnosed = diagnose_spark(log, "log", None);
-    assert_eq!(read_spark(log, "log", None).is_ok(), diagnosed.is_ok());
-    for (summary, ..) in diagnosed.into_iter().chain(diagnose_hadoop(log, "log", None)) {
-        check_summary(&summary);
+    let diagnosed = read_log(Kind::Spark, log, Wanted::DIAGNOSES);
+    assert_eq!(read_log(Kind::Spark, log, Wanted::REPLAYS).is_ok(), diagnosed.is_ok());
+    for found in diagnosed.into_iter().chain(read_log(Kind::Hadoop, log, Wanted::DIAGNOSES)) {
+        check_summary(&found.summary);
     }
+}
+
+fn diagnose_spark(log: &[u8]) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
+    let found = read_log(Kind::Spark, log, Wanted::DIAGNOSES)?;
+    Ok((found.summary, found.findings, found.diagnoses))
 }
 
 /// Compresses data in the frame format of LZ4 or Snappy, which command line tools write.

@@ -4,17 +4,19 @@ use crate::{check_findings, check_summary, check_width};
 use hindmost_core::metrics::{Diagnosis, DiagnosisTotal, SlotTimeline};
 use hindmost_report::diagnosis::{text, total};
 use hindmost_report::html::{ApplicationPage, application_page};
-use hindmost_trace::any::diagnose_stream;
+use hindmost_trace::table::Columns;
+use hindmost_trace::{Log, Wanted, log};
 
 /// Checks one input.
 ///
 /// # Panics
 /// If a check fails.
-pub fn check(log: &[u8]) {
-    let Ok((summary, findings, applications)) = diagnose_stream(log, "log", None) else { return };
+pub fn check(bytes: &[u8]) {
+    let Ok(read) = log::read_stream(bytes, "log", &Columns::default(), Wanted::DIAGNOSES, None) else { return };
+    let Log { summary, findings, diagnoses: applications, .. } = read;
     check_summary(&summary);
     check_findings(&findings);
-    let width = 40 + log.len() as u16 % 161;
+    let width = 40 + bytes.len() as u16 % 161;
     for one in &applications {
         check_diagnosis(one);
         check_width(&text(one, width), usize::from(width));

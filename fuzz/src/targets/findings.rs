@@ -4,9 +4,8 @@
 use crate::{check_findings, check_width};
 use arbitrary::Arbitrary;
 use hindmost_report::findings::text;
-use hindmost_trace::diagnosis::recording::{AttemptRow, PhaseRows, TaskTimes, UNKNOWN};
-use hindmost_trace::diagnosis::{Ended, Recording};
 use hindmost_trace::findings::Gathering;
+use hindmost_trace::recording::{AttemptRow, Ended, PhaseRows, Recording, TaskTimes, UNKNOWN};
 
 /// A phase, or a later part of it.
 #[derive(Arbitrary, Debug)]
@@ -69,6 +68,7 @@ fn row(attempt: &Attempt) -> AttemptRow {
         wins: attempt.wins && ended == Ended::Succeeded,
         speculative: attempt.speculative,
         repeated: attempt.ended >= 192,
+        is_unmatched: false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{alike, check_durations, check_findings, check_summary, check_width};
+use crate::{alike, check_durations, check_findings, check_summary, check_width, read_log};
 use hindmost_core::explain::explain;
 use hindmost_core::ids::TaskId;
 use hindmost_core::journal::{Header, JournalReader, JournalWriter};
@@ -11,8 +11,8 @@ use hindmost_core::timeline::Timeline;
 use hindmost_core::verify::Verifier;
 use hindmost_policies::catalogue;
 use hindmost_report::gantt::{GanttOptions, gantt};
-use hindmost_trace::TraceError;
-use hindmost_trace::journal::{diagnose_journal, read};
+use hindmost_trace::journal::RecordedRun;
+use hindmost_trace::{Kind, Wanted};
 
 /// Journals with more tasks than this are not verified, to limit memory.
 const MOST_TASKS: u64 = 20_000;
@@ -24,18 +24,16 @@ const EXPLAINED: usize = 3;
 /// # Panics
 /// If a check fails.
 pub fn check(journal: &[u8]) {
-    let replay = match read(journal, "j") {
-        // Without a finished task a journal can't be replayed, but it can be diagnosed.
-        Err(TraceError::NothingFinished { .. }) => None,
-        replay => alike(replay, diagnose_journal(journal, "j")),
-    };
-    if let Some((trace, (summary, ..))) = &replay {
-        check_durations(&trace.jobs);
-        assert_eq!(trace.nodes.len() as u64, summary.nodes);
-        assert!(trace.jobs.len() as u64 <= summary.jobs);
-        assert!(trace.nodes.iter().all(|node| node.speed.is_finite() && node.speed > 0.0));
+    let read = |wanted| read_log(Kind::Journal, journal, wanted);
+    let Some((mut kept, diagnosed)) = alike(read(Wanted::REPLAYS), read(Wanted::DIAGNOSES)) else { return };
+    let (summary, findings) = (diagnosed.summary, diagnosed.findings);
+    // Without a finished task a journal can't be replayed, but it can be diagnosed.
+    if let Some(RecordedRun { jobs: Some(jobs), nodes, .. }) = kept.take_run() {
+        check_durations(&jobs);
+        assert_eq!(nodes.len() as u64, summary.nodes);
+        assert!(jobs.len() as u64 <= summary.jobs);
+        assert!(nodes.iter().all(|node| node.speed.is_finite() && node.speed > 0.0));
     }
-    let Ok((summary, findings, _)) = diagnose_journal(journal, "j") else { return };
     check_summary(&summary);
     check_findings(&findings);
 

@@ -4,11 +4,11 @@ use hindmost_core::metrics::Cause;
 use hindmost_math::numeric::normal_quantile;
 use hindmost_math::random::{hash, unit};
 
-use super::causes::Context;
-use super::recording::{Executor, PhaseRows, Recording};
+use super::context::Context;
 use super::stragglers::stragglers;
-use super::testing::{executor, row};
 use super::typical::Typical;
+use crate::recording::{Executor, PhaseRows, Recording};
+use crate::testing::{executor, row};
 
 /// Jobs of one phase each, the tasks of which go to the slots in turn.
 #[derive(Clone, Copy)]

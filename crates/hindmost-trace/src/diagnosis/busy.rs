@@ -8,8 +8,9 @@
 use hindmost_math::statistics::{at_least, median, quantile};
 use rustc_hash::FxHashMap;
 
-use super::causes::{BUSY, Context};
-use super::recording::AttemptRow;
+use super::context::{BUSY, Context};
+use super::neighbours::{Neighbour, Neighbours};
+use crate::recording::AttemptRow;
 
 /// Fewest other tasks that can show that a node was busy.
 const FEWEST: usize = 3;
@@ -25,26 +26,6 @@ const GROUP: usize = 8;
 const FAR: f64 = 3.0;
 /// The most that a busy node is taken to slow its tasks down. Groups of tasks that differ by more differ in their work.
 const MOST_BUSY: f64 = 4.0;
-
-/// A winner on a machine.
-#[derive(Clone, Copy)]
-pub struct Neighbour {
-    start: f64,
-    end: f64,
-    /// ln of its slowness beyond what its input and a slow node explain.
-    pub slowness: f64,
-}
-
-/// The winners that are not in first waves.
-#[derive(Clone, Default)]
-pub struct Neighbours {
-    /// By machine, in the order of their starts.
-    by_machine: FxHashMap<u32, Vec<Neighbour>>,
-    /// ln of the slowness of all, sorted.
-    all: Vec<f64>,
-    /// Standard deviation of ln of their slowness, from the middle of its distribution.
-    spread: f64,
-}
 
 impl Neighbours {
     /// Collects the winners of an application whose inputs and slow nodes are known.
@@ -195,8 +176,8 @@ impl Context<'_> {
 mod tests {
     use hindmost_core::metrics::Cause;
 
-    use super::super::testing::{executor, phase, recording, row};
     use super::chance_of_all;
+    use crate::testing::{executor, phase, recording, row};
 
     /// Tasks on nodes of some slots, of which node 3 is `factor` times as slow between 20 s and 60 s. `seconds` returns how long a
     /// task takes elsewhere. Returns the number of stragglers, and of those that a busy node explains.

@@ -13,9 +13,9 @@ use hindmost_math::fit::{student_quantile, student_two_sided};
 use hindmost_math::statistics::median;
 use rustc_hash::FxHashMap;
 
-use super::causes::{Context, log_bytes};
-use super::recording::{InEveryJob, PhaseRows};
+use super::context::{ByInput, Context, log_bytes};
 use super::typical::LEAST;
+use crate::recording::{InEveryJob, PhaseRows};
 
 /// Level of the test of whether durations depend on the input, over all phases of an application together. It is low because there are
 /// many applications.
@@ -35,15 +35,6 @@ const MOST_POWER: f64 = 2.5;
 const FEWEST: usize = 10;
 /// The least standard deviation of ln of the bytes: below it, all tasks have the same input.
 const LEAST_SPREAD: f64 = 0.01;
-
-/// How durations grow with the input in a phase.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ByInput {
-    /// ln of the median bytes of the tasks that show the typical duration.
-    pub typical: f64,
-    /// The power of the bytes with which durations grow.
-    pub power: f64,
-}
 
 /// A winner whose input is known.
 #[derive(Clone, Copy, Debug)]
@@ -145,7 +136,7 @@ pub fn shape(phase: &PhaseRows) -> Option<&str> {
 fn points(context: &Context<'_>, at: usize, first_stratum: &mut usize) -> Vec<Point> {
     let mut strata: FxHashMap<(u32, u8), usize> = FxHashMap::default();
     let rows = context.recording.phases[at].rows.iter().enumerate().filter(|(_, row)| row.wins);
-    let of = |(number, row): (usize, &super::recording::AttemptRow)| {
+    let of = |(number, row): (usize, &crate::recording::AttemptRow)| {
         let next = strata.len();
         let kind = (context.wave(at, number).number(), row.spent.distance);
         let stratum = *first_stratum + *strata.entry(kind).or_insert(next);

@@ -3,10 +3,10 @@
 use hindmost_core::metrics::{SlotUse, Spent};
 use rustc_hash::FxHashMap;
 
-use super::recording::{PhaseRows, Recording};
 use super::slots::{avoided, slots, unended};
 use super::typical::{Typical, retries};
-use crate::diagnosis::Ended;
+use crate::recording::Ended;
+use crate::recording::{PhaseRows, Recording};
 
 /// The share of the slots from which on all count as used.
 const FULL: f64 = 0.9;
@@ -261,7 +261,7 @@ fn of_phase(
             changes.extend([(row.start, Change::Killed(1)), (row.end, Change::Killed(-1))]);
         }
     }
-    let Some((begin, end)) = span(phase, earliest) else { return };
+    let Some((begin, end)) = phase.span(earliest) else { return };
     changes.push((begin, Change::Phase(number, true)));
     changes.push((end, Change::Phase(number, false)));
     let due = phase.ready.iter().filter(|(_, ready)| *ready > begin);
@@ -271,12 +271,4 @@ fn of_phase(
         changes.push((begin, Change::Due(later)));
         changes.extend(due.flat_map(|(_, ready)| [(*ready, Change::Due(-1)), (*ready, Change::Waiting(1))]));
     }
-}
-
-/// Returns when a phase began and ended, given the start of its earliest attempt; `None` if the log does not say.
-pub(super) fn span(phase: &PhaseRows, earliest: Option<f64>) -> Option<(f64, f64)> {
-    let latest = phase.rows.iter().map(|row| row.end).max_by(f64::total_cmp);
-    let (begin, end) = phase.submitted.or(earliest).zip(phase.completed.or(latest))?;
-    let begin = earliest.map_or(begin, |earliest| begin.min(earliest));
-    Some((begin, end.max(begin)))
 }

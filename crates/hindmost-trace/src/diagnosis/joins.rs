@@ -1,13 +1,16 @@
 //! When nodes joined of which the log does not say it: at their first attempt, if tasks had waited before although nothing was free
 //! elsewhere. A log of attempts does not show a node on which nothing runs.
 
+use std::collections::BTreeMap;
+
 use hindmost_math::statistics::median;
 use rustc_hash::FxHashMap;
 
 use super::area::Area;
-use super::instants::span;
-use super::recording::Recording;
-use super::slots::{BRIEF, most_at_once};
+use crate::recording::Recording;
+
+/// The share of the busy time that overlaps must last to count, where the number of slots is not known.
+pub(super) const BRIEF: f64 = 0.01;
 
 /// Tasks must have waited for so many times the median duration, without a new node, for the next one to have been away.
 const WAITED: f64 = 1.0;
@@ -119,7 +122,7 @@ pub(super) fn waits(recording: &Recording) -> Vec<(f64, f64)> {
             let start = starts.entry(row.task).or_insert(row.start);
             *start = start.min(row.start);
         }
-        let Some((begin, _)) = span(phase, starts.values().copied().min_by(f64::total_cmp)) else { continue };
+        let Some((begin, _)) = phase.span(starts.values().copied().min_by(f64::total_cmp)) else { continue };
         waits.extend(starts.into_iter().map(|(task, start)| {
             let at = phase.ready.binary_search_by_key(&task, |(task, _)| *task);
             (at.map_or(begin, |at| phase.ready[at].1), start)
@@ -128,11 +131,41 @@ pub(super) fn waits(recording: &Recording) -> Vec<(f64, f64)> {
     waits
 }
 
+/// The most intervals that overlap, leaving out what lasted for less than the share `brief` of the time in which there is any. Engines log
+/// the end of an attempt a little later than they use its slot again.
+pub(super) fn most_at_once(intervals: &[(f64, f64)], brief: f64) -> i64 {
+    let mut changes: Vec<(f64, i64)> = intervals.iter().flat_map(|(start, end)| [(*start, 1), (*end, -1)]).collect();
+    // At the same instant, ends count before starts.
+    changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    most_of(changes.into_iter(), brief)
+}
+
+pub(super) fn most_of(changes: impl Iterator<Item = (f64, i64)>, brief: f64) -> i64 {
+    let (mut running, mut before) = (0, f64::NAN);
+    // Seconds for which so many overlap.
+    let mut levels: BTreeMap<i64, f64> = BTreeMap::new();
+    for (at, by) in changes {
+        if running > 0 {
+            *levels.entry(running).or_default() += at - before;
+        }
+        (running, before) = (running + by, at);
+    }
+    let busy: f64 = levels.values().sum();
+    let mut above = 0.0;
+    for (level, seconds) in levels.iter().rev() {
+        above += seconds;
+        if above >= brief * busy {
+            return *level;
+        }
+    }
+    0
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::slots::slots;
-    use super::super::testing::{executor, phase, recording, row};
     use super::*;
+    use crate::testing::{executor, phase, recording, row};
 
     /// Tasks of 10 s on nodes of two slots, which take them from the given times on.
     fn on(nodes: &[f64], tasks: u32) -> Recording {
@@ -144,8 +177,8 @@ mod tests {
             row(task, node, start, start + 10.0)
         });
         let rows = rows.collect();
-        let executors = (0..nodes.len())
-            .map(|node| super::super::recording::Executor { slots: None, ..executor(&format!("n{node}"), 2) });
+        let executors =
+            (0..nodes.len()).map(|node| crate::recording::Executor { slots: None, ..executor(&format!("n{node}"), 2) });
         recording(vec![phase(rows)], executors.collect())
     }
 

@@ -2,9 +2,9 @@
 
 use hindmost_core::metrics::{FailureCost, FinishedLast, LostWork, TaskTime, Waited};
 
-use super::recording::{PhaseRows, Recording};
 use super::typical::{Typical, retries};
-use crate::diagnosis::Ended;
+use crate::recording::Ended;
+use crate::recording::{PhaseRows, Recording};
 
 /// Fewest winners of a phase whose last 5 % are looked at.
 const FEWEST: usize = 20;
@@ -105,8 +105,8 @@ pub fn failures(recording: &Recording) -> Vec<FailureCost> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{phase, recording, row};
     use super::*;
+    use crate::testing::{phase, recording, row};
 
     fn of(change: impl Fn(&mut PhaseRows)) -> FinishedLast {
         // Forty tasks of a second, one after the other, on two executors.

@@ -1,56 +1,45 @@
 //! What an application spent its wall time on, and why its stragglers were slow.
 //!
 //! A reader fills a [`Recording`] with everything that happened in one application. [`diagnose`] returns the
-//! [`Diagnosis`]. A recording holds about 100 bytes for each attempt, and is dropped before the next application is read.
+//! [`Diagnosis`]. A recording holds about 100 bytes for each attempt.
 
 #[cfg(test)]
 mod accusations;
-mod area;
+pub(crate) mod area;
 mod busy;
 mod causes;
-mod gaps;
-mod inputs;
+pub(crate) mod context;
+pub(crate) mod inputs;
 mod instants;
 mod joins;
 mod last;
-mod losses;
-mod node_speeds;
+mod neighbours;
 mod others;
-mod own_share;
 mod rank_sums;
 mod rank_test;
-pub mod recording;
 mod repeated;
 mod slots;
 mod slow_nodes;
+mod straggler;
 mod stragglers;
-#[cfg(test)]
-mod testing;
 mod timeline;
-mod typical;
+pub(crate) mod typical;
 mod usual;
 mod variance;
 mod wall_time;
-mod workload;
-mod world;
 
 use hindmost_core::metrics::Diagnosis;
 
+use crate::recording::Recording;
 pub(crate) use area::Area;
-use causes::Context;
+use context::Context;
 pub(crate) use joins::slots_that_join;
-pub use own_share::OwnShare;
-pub use recording::{Ended, Recording};
 pub(crate) use repeated::is_no_chance;
 pub(crate) use slots::most_slots;
 pub(crate) use slow_nodes::proven_slow;
 pub(crate) use typical::STRAGGLER;
 use typical::Typical;
 pub use usual::FAR_BEYOND;
-pub use workload::RecordedWorkload;
-pub(crate) use workload::{workload, workload_in_log};
-pub use world::{PhaseLag, Presence, RecordedJob, RecordedWorld, SkewedInput};
-pub(crate) use world::{Source, world};
 
 /// Finds out what an application spent its time on, and why its stragglers were slow.
 pub fn diagnose(recording: &Recording) -> Diagnosis {
@@ -93,10 +82,10 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
 
 #[cfg(test)]
 mod tests {
-    use super::recording::PhaseRows;
-    use super::testing::{phase, recording, row};
     use super::*;
-    use crate::diagnosis::Ended;
+    use crate::recording::Ended;
+    use crate::recording::PhaseRows;
+    use crate::testing::{phase, recording, row};
 
     #[test]
     fn tasks_are_those_that_finished_and_all_of_them() {

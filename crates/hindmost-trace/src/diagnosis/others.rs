@@ -6,9 +6,9 @@ use std::cell::OnceCell;
 use hindmost_math::without::median_without;
 use rustc_hash::FxHashMap;
 
-use super::causes::{Context, Wave, slowness};
-use super::recording::AttemptRow;
-use crate::diagnosis::Ended;
+use super::context::{Context, Wave, slowness};
+use crate::recording::AttemptRow;
+use crate::recording::Ended;
 
 /// ln of the slowness of the winners of a wave, sorted.
 #[derive(Default)]

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use hindmost_math::statistics::at_least;
 use rustc_hash::FxHashMap;
 
-use super::causes::{Context, slowness};
+use super::context::{Context, slowness};
 use super::inputs::shape;
 use super::others::Others;
-use super::recording::PhaseRows;
-use super::stragglers::{Straggler, is_beyond_first_wave, of_phase};
+use super::straggler::{Straggler, is_beyond_first_wave, of_phase};
+use crate::recording::PhaseRows;
 
 /// In so many other phases or jobs a task must be long at least for this to be no chance.
 const SEVERAL: u32 = 2;

@@ -3,11 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::joins::{slots_that_join, waits};
-use super::recording::{Executor, Recording};
+use super::joins::{BRIEF, most_at_once, most_of, slots_that_join, waits};
+use crate::recording::{Executor, Recording};
 
-/// The share of the busy time that overlaps must last to count, where the number of slots is not known.
-pub(super) const BRIEF: f64 = 0.01;
 /// The same, where the log states fewer slots.
 const BRIEF_BEYOND: f64 = 0.1;
 
@@ -75,39 +73,9 @@ fn removals(executors: &[Executor], intervals: &[Vec<(f64, f64)>]) -> Vec<Option
     executors.iter().enumerate().map(of).collect()
 }
 
-/// The most intervals that overlap, leaving out what lasted for less than the share `brief` of the time in which there is any. Engines log
-/// the end of an attempt a little later than they use its slot again.
-pub(super) fn most_at_once(intervals: &[(f64, f64)], brief: f64) -> i64 {
-    let mut changes: Vec<(f64, i64)> = intervals.iter().flat_map(|(start, end)| [(*start, 1), (*end, -1)]).collect();
-    // At the same instant, ends count before starts.
-    changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    most_of(changes.into_iter(), brief)
-}
-
 /// The most slots that are used, by the sorted changes of their number.
 pub(crate) fn most_slots(changes: &[(f64, i32)]) -> i32 {
     whole(most_of(changes.iter().map(|(at, by)| (*at, i64::from(*by))), BRIEF))
-}
-
-fn most_of(changes: impl Iterator<Item = (f64, i64)>, brief: f64) -> i64 {
-    let (mut running, mut before) = (0, f64::NAN);
-    // Seconds for which so many overlap.
-    let mut levels: BTreeMap<i64, f64> = BTreeMap::new();
-    for (at, by) in changes {
-        if running > 0 {
-            *levels.entry(running).or_default() += at - before;
-        }
-        (running, before) = (running + by, at);
-    }
-    let busy: f64 = levels.values().sum();
-    let mut above = 0.0;
-    for (level, seconds) in levels.iter().rev() {
-        above += seconds;
-        if above >= brief * busy {
-            return *level;
-        }
-    }
-    0
 }
 
 /// Returns from when until when attempts had slots whose end the log does not have: until their executor was removed, or until all of its

@@ -15,10 +15,10 @@ use hindmost_math::fit::{student_quantile, student_two_sided};
 use hindmost_math::statistics::{mean, median};
 use rustc_hash::FxHashMap;
 
-use super::causes::{Context, Wave};
+use super::context::{Context, Wave};
 use super::rank_sums::Nodes;
-use super::recording::{AttemptRow, Ended, PhaseRows, Recording};
 use super::typical::{LEAST, Typical};
+use crate::recording::{AttemptRow, Ended, PhaseRows, Recording};
 
 /// Significance level of each of the two tests for slow nodes, over all nodes of an application together. It is low because tasks on one
 /// node at one time have more in common than the test assumes, and because there are many applications.
@@ -368,9 +368,9 @@ impl Stopped {
 #[cfg(test)]
 mod tests {
     use super::super::diagnose;
-    use super::super::recording::{Executor, Recording};
-    use super::super::testing::{executor, phase, recording, row};
     use super::*;
+    use crate::recording::{Executor, Recording};
+    use crate::testing::{executor, phase, recording, row};
 
     /// Three nodes of four slots. Each of the `on_slow` originals of node 1 runs for 4 s until a copy elsewhere wins; all else takes 1 s.
     fn with_stopped(on_slow: u32) -> Recording {

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use hindmost_core::metrics::{Cause, StragglerCause, Stragglers, StragglersByCause, StragglersOfPhase};
 use hindmost_math::statistics::median;
-use rustc_hash::FxHashMap;
 
-use super::causes::{BUSY, Context, FEWEST_ALIKE, Wave, log_bytes, slowness};
+use super::context::{BUSY, Context, log_bytes, slowness};
 use super::others::Others;
-use super::recording::{AttemptRow, PhaseRows, TaskTimes};
 use super::repeated::Repeated;
-use super::typical::{STRAGGLER, Typical};
+use super::straggler::{Straggler, is_beyond_first_wave, of_phase};
+use super::typical::STRAGGLER;
 use super::usual::{FAR_BEYOND, Usual};
-use crate::diagnosis::Ended;
+use crate::recording::Ended;
+use crate::recording::{AttemptRow, TaskTimes};
 
 /// Fewest tasks on a node around the time of a straggler that can show that it was not busy.
 const FEWEST_NEIGHBOURS: usize = 2;
@@ -20,23 +20,6 @@ const FEWEST_NEIGHBOURS: usize = 2;
 const MORE_INPUT: f64 = 1.5;
 /// Input of at least this many times the median is why a task spilled.
 const MUCH_MORE_INPUT: f64 = 2.0;
-
-/// A straggler.
-pub(super) struct Straggler<'a> {
-    /// The attempts of its phase.
-    pub others: &'a Others<'a>,
-    /// Its phase.
-    pub at: usize,
-    /// The attempt that was slow.
-    pub number: usize,
-    pub row: &'a AttemptRow,
-    /// How long the task took.
-    pub took: f64,
-    /// The typical duration of the phase.
-    pub typical: f64,
-    /// ln of how many times as long it took.
-    pub log: f64,
-}
 
 /// Returns the stragglers of an application by cause, how many of them each slow node explains, and the stragglers of each phase.
 pub fn stragglers<'c>(context: &'c Context<'_>) -> (StragglersByCause, BTreeMap<&'c str, u64>, Vec<StragglersOfPhase>) {
@@ -89,27 +72,6 @@ pub fn stragglers<'c>(context: &'c Context<'_>) -> (StragglersByCause, BTreeMap<
         .collect();
     sum.causes.sort_by(|a, b| b.excess_seconds.total_cmp(&a.excess_seconds).then(a.cause.cmp(&b.cause)));
     (sum, by_node, by_phase)
-}
-
-/// Returns the stragglers of a phase: the number of the attempt that was slow, and how long the task took. If a copy has won, that
-/// is the time from the start of the original, which is the slow one.
-pub(super) fn of_phase(phase: &PhaseRows, typical: &Typical) -> Vec<(usize, f64)> {
-    let Some(limit) = typical.limit() else { return Vec::new() };
-    let overtaken: FxHashMap<u32, usize> = phase
-        .rows
-        .iter()
-        .enumerate()
-        .filter(|(_, row)| !row.wins && !row.speculative && row.ended != Ended::Failed)
-        .map(|(at, row)| (row.task, at))
-        .collect();
-    let of = |(at, row): (usize, &AttemptRow)| match overtaken.get(&row.task).filter(|_| row.speculative) {
-        Some(original) if phase.rows[*original].start <= row.start => {
-            (*original, row.end - phase.rows[*original].start)
-        }
-        _ => (at, row.seconds()),
-    };
-    let winners = phase.rows.iter().enumerate().filter(|(_, row)| row.wins);
-    winners.map(of).filter(|(_, took)| *took > limit).collect()
 }
 
 fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeated: &Repeated<'_>) -> Cause {
@@ -241,22 +203,6 @@ fn accounted(own: &TaskTimes, usual: &TaskTimes) -> f64 {
     beyond.into_iter().map(|seconds| f64::from(seconds.max(0.0))).sum()
 }
 
-/// True if a first attempt took more than 1.5 times as long as the other first attempts of its phase, although the other first
-/// attempts on its executor did not. If its phase has too few, the first attempts of executors in other phases count: it must exceed what
-/// is typical by more than 1.5 times as much as any of them.
-pub(super) fn is_beyond_first_wave(context: &Context<'_>, straggler: &Straggler<'_>, first: f64) -> bool {
-    let Straggler { others, at, number, row, typical, log, .. } = *straggler;
-    let (count, elsewhere, here) = others.in_wave(number, typical);
-    if count < FEWEST_ALIKE {
-        let excess = straggler.took - typical;
-        let is_of_executor = context.wave(at, number) == Wave::FirstOfExecutor;
-        let most = context.most_of_other_cold(row.executor, excess).filter(|_| is_of_executor);
-        return most.is_some_and(|most| excess > STRAGGLER * most);
-    }
-    let limit = elsewhere.unwrap_or(log).max(first) + STRAGGLER.ln();
-    log > limit && here.is_none_or(|here| here <= limit)
-}
-
 /// ln of the slowness of other stragglers of the phase that ran on the node of an attempt, mostly at its time, until they were
 /// killed because a copy had won.
 fn stopped_beside(context: &Context<'_>, straggler: &Straggler<'_>) -> Vec<f64> {
@@ -314,8 +260,9 @@ fn is_isolated(
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{executor, phase, recording, row};
     use super::*;
+    use crate::diagnosis::typical::Typical;
+    use crate::testing::{executor, phase, recording, row};
 
     /// Four executors of two slots: first waves of 3 s each, then six waves of 1 s. The change may make attempts longer, whose slot then
     /// runs nothing else.

@@ -2,8 +2,8 @@
 
 use hindmost_core::metrics::{JobSpan, PhaseSpan, SlotTimeline, SlotUse, SlotUses, Spent};
 
-use super::instants::{State, span};
-use super::recording::{PhaseRows, Recording};
+use super::instants::State;
+use crate::recording::{PhaseRows, Recording};
 
 /// The most steps.
 const STEPS: usize = 600;
@@ -128,14 +128,14 @@ fn milliseconds(seconds: f64) -> f64 {
 fn phases(recording: &Recording, origin: f64) -> (Vec<PhaseSpan>, u64) {
     let of = |phase: &PhaseRows| {
         let earliest = phase.rows.iter().map(|row| row.start).min_by(f64::total_cmp)?;
-        let (from, to) = span(phase, Some(earliest))?;
+        let (from, to) = phase.span(Some(earliest))?;
         Some(PhaseSpan {
             phase: phase.phase,
             name: phase.name.clone(),
             tasks: phase.size(),
             from: milliseconds((from - origin).max(0.0)),
             to: milliseconds((to - origin).max(0.0)),
-            machine_seconds: milliseconds(phase.rows.iter().map(super::recording::AttemptRow::seconds).sum()),
+            machine_seconds: milliseconds(phase.rows.iter().map(crate::recording::AttemptRow::seconds).sum()),
         })
     };
     let mut all: Vec<PhaseSpan> = recording.phases.iter().filter_map(of).collect();
@@ -166,9 +166,9 @@ fn jobs(recording: &Recording, from: f64, to: f64) -> (Vec<JobSpan>, u64) {
 #[cfg(test)]
 mod tests {
     use super::super::diagnose;
-    use super::super::testing::{executor, phase, recording, row};
     use super::*;
-    use crate::diagnosis::Ended;
+    use crate::recording::Ended;
+    use crate::testing::{executor, phase, recording, row};
 
     #[test]
     fn steps_are_as_long_as_nothing_changes() {

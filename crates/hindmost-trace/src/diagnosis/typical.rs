@@ -3,7 +3,7 @@
 use hindmost_math::statistics::{median, quantile};
 use rustc_hash::FxHashMap;
 
-use super::recording::{AttemptRow, PhaseRows};
+use crate::recording::{AttemptRow, PhaseRows};
 
 /// A winner that took more than this many times the typical duration is a straggler.
 pub const STRAGGLER: f64 = 1.5;
@@ -120,7 +120,7 @@ pub fn first_ends<'a>(rows: impl IntoIterator<Item = &'a AttemptRow>) -> FxHashM
 pub fn retries(phase: &PhaseRows) -> Vec<bool> {
     // When the first attempt of each task that did not win ended.
     let mut broken: FxHashMap<u32, f64> = FxHashMap::default();
-    for row in phase.rows.iter().filter(|row| row.ended != crate::diagnosis::Ended::Succeeded) {
+    for row in phase.rows.iter().filter(|row| row.ended != crate::recording::Ended::Succeeded) {
         let end = broken.entry(row.task).or_insert(row.end);
         *end = end.min(row.end);
     }
@@ -132,8 +132,8 @@ pub fn retries(phase: &PhaseRows) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{phase, row};
     use super::*;
+    use crate::testing::{phase, row};
 
     #[test]
     fn first_waves_are_set_aside_if_there_are_enough_later_tasks() {
@@ -195,8 +195,8 @@ mod tests {
     #[test]
     fn an_attempt_after_a_broken_one_is_a_retry_and_a_copy_is_none() {
         let mut rows = vec![row(0, 0, 0.0, 2.0), row(0, 1, 2.5, 4.0), row(1, 0, 0.0, 9.0), row(1, 1, 5.0, 8.0)];
-        (rows[0].ended, rows[0].wins) = (crate::diagnosis::Ended::Failed, false);
-        (rows[2].ended, rows[2].wins) = (crate::diagnosis::Ended::Killed, false);
+        (rows[0].ended, rows[0].wins) = (crate::recording::Ended::Failed, false);
+        (rows[2].ended, rows[2].wins) = (crate::recording::Ended::Killed, false);
         rows[3].speculative = true;
         assert_eq!(retries(&phase(rows)), [false, true, false, false]);
     }

@@ -2,9 +2,9 @@
 
 use hindmost_math::statistics::{median, quantile};
 
-use super::causes::{FEWEST_ALIKE, log_bytes};
-use super::recording::{AttemptRow, PhaseRows, TaskTimes};
+use super::context::{FEWEST_ALIKE, log_bytes};
 use super::typical::{LEAST, Typical};
+use crate::recording::{AttemptRow, PhaseRows, TaskTimes};
 
 /// A task that takes this many times as long as 95% of the others of its phase, without more input as far as that is known, is more likely
 /// to hang, or to take so long by chance, than to have more work.

@@ -10,9 +10,9 @@ use hindmost_math::bootstrap::resampled_indices;
 use hindmost_math::statistics::quantile;
 use rustc_hash::FxHashMap;
 
-use super::causes::{Context, log_bytes};
-use super::recording::Recording;
+use super::context::{Context, log_bytes};
 use super::typical::{LEAST, Typical};
+use crate::recording::Recording;
 
 /// Fewest winners of a phase that is used.
 const FEWEST_OF_PHASE: usize = 8;

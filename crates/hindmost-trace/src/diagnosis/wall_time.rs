@@ -4,9 +4,9 @@ use hindmost_core::metrics::{NoJobTime, PhaseTime, SingleTasks, SlotTimeline, Sp
 use rustc_hash::FxHashMap;
 
 use super::instants::{State, changes};
-use super::recording::{PhaseRows, Recording};
 use super::timeline::Steps;
 use super::typical::Typical;
+use crate::recording::{PhaseRows, Recording};
 
 /// The most phases that are listed for a part.
 const LISTED: usize = 5;
@@ -33,10 +33,7 @@ pub fn wall_time(
     is_cold: impl Fn(usize, usize) -> bool,
     excess: impl Fn(usize, usize) -> f64,
 ) -> Option<(WallTime, SlotTimeline)> {
-    let rows = || recording.phases.iter().flat_map(|phase| &phase.rows);
-    let from = recording.from.or_else(|| rows().map(|row| row.start).min_by(f64::total_cmp))?;
-    let last = rows().map(|row| row.end).max_by(f64::total_cmp);
-    let to = recording.to.or(last)?.max(last.unwrap_or(from)).max(from);
+    let (from, to) = recording.span()?;
     let (mut changes, slots_known) = changes(recording, typical, (from, to), is_cold, excess);
     let jobs = recording.active.iter();
     let first_job = jobs.clone().map(|(begin, _)| *begin).fold(f64::INFINITY, f64::min);
@@ -145,11 +142,11 @@ fn foremost(phases: &[PhaseRows], seconds: FxHashMap<usize, f64>) -> Vec<PhaseTi
 
 #[cfg(test)]
 mod tests {
-    use super::super::recording::{AttemptRow, Unended};
     use super::super::slots::unended;
-    use super::super::testing::{executor, phase, recording, row};
     use super::*;
-    use crate::diagnosis::Ended;
+    use crate::recording::Ended;
+    use crate::recording::{AttemptRow, Unended};
+    use crate::testing::{executor, phase, recording, row};
 
     fn parts(recording: &Recording) -> Vec<(Spent, f64, f64)> {
         let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
@@ -263,7 +260,7 @@ mod tests {
     #[test]
     fn what_runs_again_counts_as_retry() {
         let mut rows: Vec<_> = (0..4).map(|at| row(at, 0, 0.0, 1.0)).collect();
-        (rows[3].wins, rows[3].ended) = (false, crate::diagnosis::Ended::Failed);
+        (rows[3].wins, rows[3].ended) = (false, crate::recording::Ended::Failed);
         rows.push(row(3, 0, 1.0, 3.0));
         let one = recording(vec![phase(rows)], vec![executor("h", 4)]);
         assert_eq!(parts(&one), [(Spent::Work, 1.0, 1.0), (Spent::Retries, 2.0, 0.25)]);

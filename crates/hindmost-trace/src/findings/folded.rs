@@ -4,8 +4,7 @@ use std::cmp::Ordering;
 
 use hindmost_core::metrics::{PhaseFinding, Waiting};
 
-use super::PhaseKey;
-use super::phase::Phase;
+use super::phase::{Phase, PhaseKey};
 use super::tally::Tally;
 
 /// The finding of a phase that is complete, and what is needed for those of its job.

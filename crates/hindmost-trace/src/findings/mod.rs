@@ -15,6 +15,8 @@ mod folded;
 mod job_waits;
 mod phase;
 mod tally;
+#[cfg(test)]
+mod tests;
 mod winners;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -22,11 +24,11 @@ use std::collections::{BTreeMap, VecDeque};
 use hindmost_core::metrics::{Diagnosis, Findings, SlowNode, Stragglers, StragglersOfPhase};
 use rustc_hash::FxHashSet;
 
-use crate::diagnosis::recording::PhaseRows;
-use crate::diagnosis::{Recording, diagnose};
+use crate::recording::PhaseRows;
+use crate::recording::Recording;
 use folded::Folded;
 use job_waits::JobWaits;
-use phase::Phase;
+use phase::{Phase, PhaseKey};
 use tally::Tally;
 
 /// The most phases to which later parts can be added.
@@ -35,9 +37,6 @@ const OPEN: usize = 32;
 const PHASES: usize = 256;
 /// The most phases that are remembered after their findings were dropped, so that a later part does not begin a new phase.
 const GONE: usize = 4096;
-
-/// Number of an application and, within it, of a phase.
-type PhaseKey = (u32, u32);
 
 /// Gathers the findings of a log from the recordings and diagnoses of its applications.
 #[derive(Debug, Default)]
@@ -201,26 +200,4 @@ fn add(sum: &mut Stragglers, more: &Stragglers) {
     sum.slow_node += more.slow_node;
     sum.other += more.other;
     sum.unclassified += more.unclassified;
-}
-
-/// Diagnoses applications one after the other, and gathers the findings of all.
-#[derive(Debug, Default)]
-pub struct Applications {
-    gathering: Gathering,
-    diagnoses: Vec<Diagnosis>,
-}
-
-impl Applications {
-    /// Adds an application.
-    pub fn add(&mut self, recording: &Recording) {
-        self.gathering.add(recording);
-        let diagnosis = diagnose(recording);
-        self.gathering.explain(&diagnosis);
-        self.diagnoses.push(diagnosis);
-    }
-
-    /// Returns the findings, and the diagnosis of each application.
-    pub fn end(self) -> (Findings, Vec<Diagnosis>) {
-        (self.gathering.findings(&self.diagnoses), self.diagnoses)
-    }
 }

@@ -5,7 +5,10 @@ use rustc_hash::FxHashMap;
 
 use super::tally::{Role, Tally, Times};
 use super::winners::Winners;
-use crate::diagnosis::recording::{AttemptRow, Ended, PhaseRows};
+use crate::recording::{AttemptRow, Ended, PhaseRows};
+
+/// Number of an application and, within it, of a phase.
+pub(super) type PhaseKey = (u32, u32);
 
 /// The longest name that is kept, in characters.
 const NAME: usize = 500;

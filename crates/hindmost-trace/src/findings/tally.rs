@@ -2,7 +2,7 @@
 
 use hindmost_core::metrics::{AttemptCounts, MachineTime, Speculation};
 
-use crate::diagnosis::recording::{AttemptRow, Ended};
+use crate::recording::{AttemptRow, Ended};
 
 /// Times further from 0 than this, in seconds, are treated as unknown.
 const FAR: f64 = 1e12;

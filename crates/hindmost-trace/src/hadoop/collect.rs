@@ -1,4 +1,4 @@
-//! Counts the tasks and attempts of finished jobs, diagnoses the jobs, and keeps data for a replay.
+//! Counts the tasks and attempts of finished jobs, and records the jobs.
 
 use std::collections::hash_map::Entry;
 
@@ -9,12 +9,11 @@ use super::counters::Counters;
 use super::hosts::Hosts;
 use super::issues::{Issues, Source};
 use super::job::{Job, JobEnd, Place};
-use super::kept::Kept;
 use super::phases::{self, Phase};
 use super::recording;
-use crate::diagnosis::Ended;
-use crate::findings::Applications;
 use crate::reading::causes::{Causes, NOT_SAID};
+use crate::recorder::Recorder;
+use crate::recording::Ended;
 use crate::summary::{HadoopFacts, Locality};
 
 #[derive(Debug, Default)]
@@ -25,10 +24,8 @@ pub(super) struct Collector {
     facts: HadoopFacts,
     failures: Causes,
     kills: Causes,
-    /// Diagnoses of the jobs; `None` for a replay.
-    applications: Option<Applications>,
-    /// Data for a replay; `None` for a diagnosis.
-    kept: Option<Kept>,
+    /// Takes the recordings of the jobs.
+    pub recorder: Recorder,
     /// By job id, the number of the first file that holds the job.
     seen: FxHashMap<Box<str>, u32>,
 }
@@ -48,16 +45,6 @@ pub(super) struct Counts {
 }
 
 impl Collector {
-    /// Returns a collector that counts, and keeps data for a replay.
-    pub(super) fn keeping() -> Collector {
-        Collector { kept: Some(Kept::default()), ..Collector::default() }
-    }
-
-    /// Returns a collector that counts and diagnoses.
-    pub(super) fn diagnosing() -> Collector {
-        Collector { applications: Some(Applications::default()), ..Collector::default() }
-    }
-
     /// Adds a job. It has ended, or the log has no more records of it.
     pub(super) fn take(&mut self, mut job: Job, source: &Source) {
         if let Some(id) = &job.id {
@@ -94,14 +81,7 @@ impl Collector {
             };
             self.issues.missing += said;
         }
-        if let Some(applications) = &mut self.applications {
-            applications.add(&recording::of(application, &job, &phases, maps_ended, &self.hosts));
-        }
-        if let Some(kept) = &mut self.kept
-            && kept.keep(application, &job, &phases, maps_ended)
-        {
-            kept.recordings.push(recording::of(application, &job, &phases, maps_ended, &self.hosts));
-        }
+        self.recorder.add(recording::of(application, &job, &phases, maps_ended, &self.hosts));
     }
 
     /// Gives a job the settings of its configuration, if it is beside the log.
@@ -245,13 +225,5 @@ impl Collector {
         facts.failures = self.failures.counts().clone();
         facts.kills = self.kills.counts().clone();
         facts
-    }
-
-    pub(super) fn take_applications(&mut self) -> Applications {
-        self.applications.take().unwrap_or_default()
-    }
-
-    pub(super) fn take_kept(&mut self) -> Kept {
-        self.kept.take().unwrap_or_default()
     }
 }

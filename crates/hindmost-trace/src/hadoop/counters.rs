@@ -49,8 +49,6 @@ const FILE_BYTES_READ: usize = 2;
 const BYTES_READ: usize = 4;
 const REDUCE_SHUFFLE_BYTES: usize = 14;
 const LOCAL_MAPS: [usize; 3] = [20, 21, 22];
-const MILLIS: [usize; 2] = [25, 26];
-const MB_MILLIS: [usize; 2] = [27, 28];
 
 /// Counters of an attempt or of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -110,13 +108,6 @@ impl Counters {
     /// Returns how many maps started on a machine with their input, in the rack of such a machine, and elsewhere.
     pub(super) fn local_maps(&self) -> [u64; 3] {
         LOCAL_MAPS.map(|index| self.values[index].and_then(|value| u64::try_from(value).ok()).unwrap_or(0))
-    }
-
-    /// Returns the memory of the containers of maps (0) or reduces (1) in bytes: memory-time divided by time.
-    pub(super) fn container_memory(&self, phase: usize) -> Option<f64> {
-        let at = |index: usize| self.values[index].filter(|&value| value > 0);
-        let megabytes = at(MB_MILLIS[phase])? as f64 / at(MILLIS[phase])? as f64;
-        Some(megabytes.round() * f64::from(1 << 20)).filter(|&bytes| bytes >= f64::from(1 << 20))
     }
 }
 
@@ -208,10 +199,6 @@ mod tests {
             (REDUCE_SHUFFLE_BYTES, "REDUCE_SHUFFLE_BYTES"),
             (LOCAL_MAPS[0], "DATA_LOCAL_MAPS"),
             (LOCAL_MAPS[2], "OTHER_LOCAL_MAPS"),
-            (MILLIS[0], "MILLIS_MAPS"),
-            (MILLIS[1], "MILLIS_REDUCES"),
-            (MB_MILLIS[0], "MB_MILLIS_MAPS"),
-            (MB_MILLIS[1], "MB_MILLIS_REDUCES"),
         ] {
             assert_eq!(NAMES[index], name);
         }
@@ -226,8 +213,6 @@ mod tests {
             let counters: Counters = serde_json::from_str(&json).unwrap();
             assert_eq!(counters.map_input(), Some(100));
             assert_eq!(counters.shuffled(), None);
-            assert_eq!(counters.container_memory(0), Some(2048.0 * 1_048_576.0));
-            assert_eq!(counters.container_memory(1), None);
             let mut sums = BTreeMap::new();
             counters.add_to(&mut sums);
             assert_eq!(sums["FILE_BYTES_READ"], 7);

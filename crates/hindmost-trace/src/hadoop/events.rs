@@ -15,9 +15,9 @@ use super::diagnostics::cause;
 use super::hosts::Hosts;
 use super::ids::{Id, Kind};
 use super::job::{Attempt, Job, JobEnd, Place, TaskKey};
-use crate::diagnosis::Ended;
 use crate::reading::json::{behind_key, leading_number, leading_string};
 use crate::reading::values::{Number, Text};
+use crate::recording::Ended;
 
 /// The most bytes of a text that is recovered from an unreadable event.
 const LONGEST: usize = 4 << 10;
@@ -332,7 +332,6 @@ fn about_job(job: &mut Job, kind: &str, fields: Fields<'_>) {
     job.finished = fields.finish.instant().or(job.finished);
     job.succeeded = [fields.finished_maps.id(), fields.finished_reduces.id()];
     if let Some(counters) = fields.total_counters.filter(|counters| !counters.is_empty()) {
-        job.memory = [0, 1].map(|phase| counters.container_memory(phase));
         job.counters = Some(counters);
     }
 }

@@ -1,11 +1,19 @@
 //! Recognises the format of a Hadoop log from its first kilobytes.
 
-use super::text_history;
 use crate::reading::json::Keys;
 use crate::reading::sniff::quoted;
 
 /// Bytes that are enough to recognise the format.
 pub(super) const LOOKED_AT: usize = 32 << 10;
+
+/// The kinds of records, with the first letters of the first key that each has.
+pub(super) const KINDS: [(&str, &str); 5] = [
+    ("Meta", "VERSION=\""),
+    ("Job", "JOBID=\""),
+    ("Task", "TASKID=\""),
+    ("MapAttempt", "TASK"),
+    ("ReduceAttempt", "TASK"),
+];
 
 /// A format of Hadoop logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +41,20 @@ pub fn sniff(beginning: &[u8]) -> Option<HadoopFormat> {
         match line.trim_ascii() {
             b"Avro-Json" => return Some(HadoopFormat::HistoryJson),
             b"Avro-Binary" => return Some(HadoopFormat::HistoryBinary),
-            line if text_history::begins(line) => return Some(HadoopFormat::HistoryText),
+            line if begins(line) => return Some(HadoopFormat::HistoryText),
             line if line.starts_with(b"{") || line.contains(&0) => return None,
             _ => {}
         }
     }
     None
+}
+
+/// Returns whether a line begins a record of a history as text.
+pub(super) fn begins(line: &[u8]) -> bool {
+    KINDS.iter().any(|(kind, key)| {
+        let rest = line.strip_prefix(kind.as_bytes()).and_then(|rest| rest.strip_prefix(b" "));
+        rest.is_some_and(|rest| rest.trim_ascii_start().starts_with(key.as_bytes()))
+    })
 }
 
 /// Describes a file that is not a Hadoop log, as a continuation of "it is".

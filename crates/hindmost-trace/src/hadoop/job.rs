@@ -6,7 +6,7 @@ use super::configuration::Settings;
 use super::counters::Counters;
 use super::hosts::{Host, Hosts};
 use super::ids::Kind;
-use crate::diagnosis::Ended;
+use crate::recording::Ended;
 
 /// How a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,8 +78,6 @@ pub(super) struct Job {
     pub counters: Option<Counters>,
     /// The sum of the counters of the job's successful attempts.
     pub summed: Counters,
-    /// Memory of a container, in bytes.
-    pub memory: [Option<f64>; 2],
     /// Settings that matter for stragglers; empty if the job's configuration is not there.
     pub settings: Settings,
     /// Earliest and latest time seen, in milliseconds since 1970.

@@ -1,7 +1,7 @@
 //! Splits a job's tasks into maps and reduces.
 
 use super::job::{Attempt, Job, Task, TaskKey, work_began};
-use crate::diagnosis::Ended;
+use crate::recording::Ended;
 
 /// The names of the phases in a replay, by number.
 pub(super) const PHASES: [&str; 2] = ["map", "reduce"];

@@ -1,4 +1,4 @@
-//! A job as a recording for a diagnosis.
+//! A job as a recording.
 
 use hindmost_core::metrics::Unsuccessful;
 use rustc_hash::FxHashMap;
@@ -6,9 +6,10 @@ use rustc_hash::FxHashMap;
 use super::hosts::{Host, Hosts};
 use super::job::{Attempt, Job, JobEnd, Place, Task, work_began};
 use super::phases::{PHASES, Phase};
-use crate::diagnosis::Ended;
-use crate::diagnosis::recording::{AttemptRow, Executor, PhaseRows, Recording, TaskTimes, UNKNOWN};
 use crate::reading::causes::NOT_SAID;
+use crate::recording::{
+    AttemptRow, Ended, Executor, PhaseRows, PlannedJob, PlannedPhase, Recording, TaskTimes, UNKNOWN,
+};
 
 /// Returns a job as a recording. Its executors are the hosts on which its attempts ran; how many slots they had is not known.
 pub(super) fn of(number: u32, job: &Job, phases: &[Phase; 2], maps_ended: Option<i64>, hosts: &Hosts) -> Recording {
@@ -61,6 +62,7 @@ pub(super) fn of(number: u32, job: &Job, phases: &[Phase; 2], maps_ended: Option
                     speculative: attempt.marked == Some(true),
                     // An attempt whose output was lost counts as failed, so the next attempt wins the task.
                     repeated: false,
+                    is_unmatched: false,
                 };
                 if !row.has_times() {
                     rows.without_times.push(row);
@@ -70,6 +72,8 @@ pub(super) fn of(number: u32, job: &Job, phases: &[Phase; 2], maps_ended: Option
                     recording.failed(attempt.cause.as_deref().unwrap_or(NOT_SAID), row.seconds());
                 }
                 row.executor = attempt.host.map_or(UNKNOWN, |host| executors.number(host, hosts));
+                let held = attempt.start.map(seconds).filter(|held| *held < row.start && row.executor != UNKNOWN);
+                rows.before_work.extend(held.map(|held| (row.executor, held, row.start)));
                 rows.rows.push(row);
             }
         }
@@ -81,7 +85,24 @@ pub(super) fn of(number: u32, job: &Job, phases: &[Phase; 2], maps_ended: Option
         }
     }
     recording.executors = executors.list;
+    recording.plan.extend(plan(number, job, phases, &recording));
     recording
+}
+
+/// Returns the job as a replay runs it: reduces wait for the maps, if there are any. `None` if no task succeeded.
+fn plan(number: u32, job: &Job, phases: &[Phase; 2], recording: &Recording) -> Option<PlannedJob> {
+    let succeeded = |rows: &PhaseRows| rows.winners().next().is_some();
+    let mut numbers: Vec<u32> = recording.phases.iter().filter(|rows| succeeded(rows)).map(|rows| rows.phase).collect();
+    numbers.sort_unstable();
+    let winners =
+        phases.iter().flat_map(|phase| &phase.tasks).filter_map(|(_, task)| Some(&task.attempts[task.winner()?]));
+    let first = winners.filter(|winner| winner.finish.is_some()).filter_map(|winner| winner.start).min();
+    (!numbers.is_empty()).then(|| PlannedJob {
+        ids: vec![number],
+        name: job.called(number),
+        submitted: job.submitted.or(first).map(|at| at as f64 / 1000.0),
+        phases: (0..).zip(numbers).map(|(at, phase)| PlannedPhase { phase, after: (0..at).collect() }).collect(),
+    })
 }
 
 fn distance(task: &Task, attempt: &Attempt, hosts: &Hosts) -> u8 {

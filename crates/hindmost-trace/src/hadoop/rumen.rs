@@ -10,10 +10,10 @@ use super::issues::Source;
 use super::job::{Job, JobEnd, TaskKey};
 use super::objects::Objects;
 use super::shape::{Item, List};
-use crate::diagnosis::Ended;
 use crate::error::TraceError;
 use crate::reading::json::parse_cleaned;
 use crate::reading::values::{Number, Text};
+use crate::recording::Ended;
 
 /// A job without its tasks.
 #[derive(Debug, Default, Deserialize)]
@@ -35,21 +35,6 @@ struct LoggedJob<'a> {
     total_maps: Number,
     #[serde(rename = "totalReduces")]
     total_reduces: Number,
-    #[serde(rename = "jobMapMB")]
-    map_memory: Number,
-    #[serde(rename = "jobReduceMB")]
-    reduce_memory: Number,
-    #[serde(rename = "jobProperties")]
-    properties: Option<Properties>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Properties {
-    #[serde(rename = "mapreduce.map.memory.mb")]
-    map_memory: Number,
-    #[serde(rename = "mapreduce.reduce.memory.mb")]
-    reduce_memory: Number,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -216,16 +201,6 @@ impl Trace<'_> {
         if job.end == Some(JobEnd::Succeeded) {
             job.succeeded = job.total;
         }
-        let properties = head.properties.as_ref();
-        let megabytes = [
-            (head.map_memory, properties.map(|properties| properties.map_memory)),
-            (head.reduce_memory, properties.map(|properties| properties.reduce_memory)),
-        ];
-        job.memory = megabytes.map(|(of_job, of_properties)| {
-            let known = of_job.amount().filter(|&megabytes| megabytes > 0);
-            let known = known.or(of_properties.and_then(Number::amount)).filter(|&megabytes| megabytes > 0);
-            known.map(|megabytes| megabytes as f64 * f64::from(1 << 20))
-        });
     }
 
     fn take_task(&mut self, logged: &LoggedTask<'_>, list: List) {

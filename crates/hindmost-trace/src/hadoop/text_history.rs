@@ -9,29 +9,14 @@ use std::borrow::Cow;
 use super::collect::Collector;
 use super::counters::Counters;
 use super::events::{Event, OpenJobs, Taken};
+use super::format::begins;
 use super::issues::Source;
 use super::objects::Objects;
 use crate::error::TraceError;
 use crate::reading::lines::{Body, Lines};
 
-/// The kinds of records, with the first letters of the first key that each has.
-const KINDS: [(&str, &str); 5] = [
-    ("Meta", "VERSION=\""),
-    ("Job", "JOBID=\""),
-    ("Task", "TASKID=\""),
-    ("MapAttempt", "TASK"),
-    ("ReduceAttempt", "TASK"),
-];
 /// The longest record, in bytes; what follows is left out.
 const LONGEST: usize = 4 << 20;
-
-/// Returns whether a line begins a record.
-pub(super) fn begins(line: &[u8]) -> bool {
-    KINDS.iter().any(|(kind, key)| {
-        let rest = line.strip_prefix(kind.as_bytes()).and_then(|rest| rest.strip_prefix(b" "));
-        rest.is_some_and(|rest| rest.trim_ascii_start().starts_with(key.as_bytes()))
-    })
-}
 
 /// Reads a history to its end, as far as possible.
 ///

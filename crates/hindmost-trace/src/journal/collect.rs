@@ -1,4 +1,4 @@
-//! Reads a journal once from beginning to end and collects the data for the summary, a diagnosis and a replay.
+//! Reads a journal once from beginning to end and collects the data for the summary, the recording and a replay.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,11 +12,10 @@ use hindmost_core::time::Time;
 use hindmost_core::timeline::{AttemptEnd, Cause, Timeline, TimelineRow};
 use rustc_hash::FxHashSet;
 
-use super::JournalNode;
 use super::record_reader::JournalRecords;
-use crate::diagnosis::recording::{AttemptRow, Ended, Executor, PhaseRows, Recording, TaskTimes};
 use crate::error::TraceError;
 use crate::reading::causes::{Causes, NOT_SAID, shortened};
+use crate::recording::{AttemptRow, Ended, Executor, JournalNode, PhaseRows, Recording, TaskTimes};
 use crate::summary::TraceSummary;
 
 /// A node is slow if its learned speed is less than this share of the speed with which it joined.
@@ -276,6 +275,7 @@ impl Collected {
                 wins: row.outcome == AttemptEnd::Won,
                 speculative: row.redundant,
                 repeated: false,
+                is_unmatched: false,
             });
         }
         recording.phases.retain(|phase| !phase.rows.is_empty());
@@ -303,7 +303,7 @@ impl Collected {
         }
     }
 
-    /// Returns the sentences for [`JournalTrace::notes`](super::JournalTrace::notes).
+    /// Returns the sentences for [`RecordedRun::notes`](super::RecordedRun::notes).
     pub fn notes(&self) -> Vec<String> {
         let mut notes = vec![self.how_it_went()];
         if self.paused > Time::ZERO {

@@ -37,73 +37,21 @@ mod workload;
 #[cfg(test)]
 mod tests;
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use hindmost_core::journal::Header;
-use hindmost_core::metrics::Diagnosis;
-use hindmost_core::power::PowerModel;
-use hindmost_core::resources::Resources;
-use hindmost_core::workload::WorkloadJob;
-
-use crate::JOURNAL_IN_FOLDER;
-use crate::diagnosis::RecordedWorkload;
-use crate::error::TraceError;
-use crate::findings::Applications;
+use crate::error::{JOURNAL_IN_FOLDER, TraceError};
+use crate::format::{Beginning, Format, Input, Kind, Source};
 use crate::reading::progress::OnProgress;
+use crate::recorder::Recorder;
+pub use crate::recording::{JournalNode, RecordedRun};
 use crate::summary::TraceSummary;
 use collect::Collected;
-use hindmost_core::metrics::Findings;
 
-pub(crate) use record_reader::begins_like_one;
+use record_reader::begins_like_one;
 pub use record_reader::{JournalRecords, MOST_TASKS};
 
 /// A note for the user of a replay: where durations that are not in the journal come from.
 pub const COPIES_NOTE: &str = "Attempts take as long as in the recorded run; an attempt that did not finish takes at least as long as it ran. Its remaining time, and the durations of copies that never ran, are drawn from the winners of the same phase. If no winner took longer than an unfinished attempt ran, the attempt is assumed to need no more time, so the replay understates how much time policies save that start copies of such attempts.";
-
-/// A recorded run, ready for a replay. Times are counted from the beginning of the run.
-#[derive(Clone, Debug)]
-pub struct JournalTrace {
-    /// Policy, order, progress model (`knowledge`) and dimensions of the run.
-    pub header: Header,
-    /// Counts, and warnings about problems that the reader worked around.
-    pub summary: TraceSummary,
-    /// The jobs, in the order of their arrival.
-    pub jobs: Vec<WorkloadJob>,
-    /// The nodes, in the order in which they joined.
-    pub nodes: Vec<JournalNode>,
-    /// How a replay differs from the recorded run, and how long the run took, as sentences for the user. The
-    /// summary's warnings are separate.
-    pub notes: Vec<String>,
-}
-
-/// A node of a recorded run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct JournalNode {
-    /// The node's name.
-    pub name: Arc<str>,
-    /// The node's resources, in the dimensions of the journal's header.
-    pub capacity: Resources,
-    /// The node's speed; 1 is normal. If the run found that the node is slow, this is the geometric mean of the speeds
-    /// that the run learned, otherwise the speed with which the node joined.
-    pub speed: f64,
-    /// The node's power model; `None` if the journal has none.
-    pub power: Option<Arc<PowerModel>>,
-}
-
-/// Returns the path of the journal that `path` names: the file itself if its first line is a journal's header, or the
-/// journal in the output folder of a run. `None` if the file is of another kind or missing.
-///
-/// # Errors
-/// If the path is any other directory.
-pub(crate) fn find(path: &Path) -> Result<Option<PathBuf>, TraceError> {
-    if path.is_dir() {
-        let found = of_folder(path);
-        return found.map(Some).ok_or_else(|| TraceError::Directory { path: path.to_owned() });
-    }
-    Ok(record_reader::begins_like_a_journal(path).then(|| path.to_owned()))
-}
 
 /// Returns the path of the journal in the output folder of a run; `None` if the folder has no journal.
 pub(crate) fn of_folder(folder: &Path) -> Option<PathBuf> {
@@ -118,69 +66,38 @@ pub fn records<'a>(path: &Path, progress: Option<OnProgress<'a>>) -> Result<Jour
     JournalRecords::open(path, progress)
 }
 
-/// Reads a journal for a replay. `path` is the journal or the output folder of a run.
-///
-/// # Errors
-/// As for [`records`]; also if a line other than the last is no record, or if no task has finished.
-pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<JournalTrace, TraceError> {
-    for_replay(JournalRecords::open(path, progress)?)
+/// Journals of Hindmost's runs. All of a run is one application.
+pub(crate) struct Journal;
+
+impl Format for Journal {
+    fn kind(&self) -> Kind {
+        Kind::Journal
+    }
+
+    fn is_one(&self, beginning: &Beginning<'_>) -> bool {
+        begins_like_one(beginning.raw)
+    }
+
+    fn read(&self, source: Source<'_>, recorder: &mut Recorder) -> Result<TraceSummary, TraceError> {
+        let path = match &source.input {
+            Input::Stream(stream) => stream.path,
+            Input::Folder(_) => None,
+        };
+        let (name, reader) = source.stream()?;
+        let collected = Collected::from(JournalRecords::beside(path, reader, &name)?)?;
+        recorder.add(collected.recording());
+        let summary = collected.summary();
+        if recorder.wants_replays() {
+            recorder.kept.run = Some(for_replay(collected, &mut recorder.kept.about));
+        }
+        Ok(summary)
+    }
 }
 
-/// Reads a journal for a replay. `name` is the journal's name in errors.
-///
-/// # Errors
-/// As for [`open`].
-pub fn read(reader: impl Read, name: &str) -> Result<JournalTrace, TraceError> {
-    for_replay(JournalRecords::new(reader, name)?)
-}
-
-/// Counts what a journal holds, finds what stragglers cost in it, and finds out what the run spent its time on. `path` is the journal or
-/// the output folder of a run.
-///
-/// # Errors
-/// As for [`records`]; also if a line other than the last is no record.
-pub fn diagnose(
-    path: &Path,
-    progress: Option<OnProgress<'_>>,
-) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
-    Collected::from(JournalRecords::open(path, progress)?).map(|collected| with_diagnosis(&collected))
-}
-
-/// Does the same as [`diagnose`] for a journal that is read from `reader`. `name` is the journal's name in errors.
-///
-/// # Errors
-/// As for [`diagnose`].
-pub fn diagnose_journal(reader: impl Read, name: &str) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
-    Collected::from(JournalRecords::new(reader, name)?).map(|collected| with_diagnosis(&collected))
-}
-
-/// Reads a recorded run as it ran: its header, and jobs, nodes and world. `None` instead of these if no task has finished.
-///
-/// # Errors
-/// As for [`diagnose`].
-pub fn as_recorded(
-    path: &Path,
-    progress: Option<OnProgress<'_>>,
-) -> Result<(Header, Option<RecordedWorkload>), TraceError> {
-    let collected = Collected::from(JournalRecords::open(path, progress)?)?;
-    let mut recording = collected.recording();
-    recording.active_ids = (0..recording.active.len() as u32).collect();
-    Ok((collected.header, crate::diagnosis::workload(recording)))
-}
-
-fn with_diagnosis(collected: &Collected) -> (TraceSummary, Findings, Vec<Diagnosis>) {
-    let mut applications = Applications::default();
-    applications.add(&collected.recording());
-    let (findings, diagnoses) = applications.end();
-    (collected.summary(), findings, diagnoses)
-}
-
-fn for_replay(records: JournalRecords<'_>) -> Result<JournalTrace, TraceError> {
-    let name = records.name().to_owned();
-    let collected = Collected::from(records)?;
-    let mut summary = collected.summary();
+/// Returns a run for a replay, and adds warnings about durations that the journal does not have.
+fn for_replay(collected: Collected, warnings: &mut Vec<String>) -> RecordedRun {
     let notes = collected.notes();
-    let jobs = workload::jobs(&collected, &mut summary.warnings).ok_or(TraceError::NothingFinished { name })?;
+    let jobs = workload::jobs(&collected, warnings);
     let nodes = collected.nodes();
-    Ok(JournalTrace { header: collected.header, summary, jobs, nodes, notes })
+    RecordedRun { header: collected.header, jobs, nodes, notes }
 }

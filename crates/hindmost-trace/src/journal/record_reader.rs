@@ -9,30 +9,18 @@ use hindmost_core::record::{Change, Event, Record};
 use hindmost_core::time::Time;
 use serde::Deserialize;
 
-use crate::JOURNAL_IN_FOLDER;
-use crate::error::TraceError;
+use crate::error::{JOURNAL_IN_FOLDER, TraceError};
 use crate::reading::progress::{OnProgress, Progress};
 
 pub use hindmost_core::journal::MOST_TASKS;
 
 /// Bytes within which a journal's header must contain its first key.
-const SNIFFED: u64 = 4 << 10;
-
-/// Returns whether a file's first line looks like a journal's header. Always false for pipes and other files whose
-/// bytes can be read only once.
-pub(super) fn begins_like_a_journal(path: &Path) -> bool {
-    if !path.is_file() {
-        return false;
-    }
-    let mut beginning = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(SNIFFED).read_to_end(&mut beginning));
-    read.is_ok() && begins_like_one(&beginning)
-}
+const SNIFFED: usize = 4 << 10;
 
 /// Returns whether these bytes look like the beginning of a journal.
-pub(crate) fn begins_like_one(beginning: &[u8]) -> bool {
+pub(super) fn begins_like_one(beginning: &[u8]) -> bool {
     let line = beginning.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let line = &line[..line.len().min(SNIFFED as usize)];
+    let line = &line[..line.len().min(SNIFFED)];
     let key = b"\"hindmost_journal\"";
     line.trim_ascii_start().starts_with(b"{") && memchr::memmem::find(line, key).is_some()
 }
@@ -91,11 +79,20 @@ impl<'a> JournalRecords<'a> {
         let about = file.metadata().map_err(failed)?;
         let total = about.is_file().then_some(about.len());
         let name = journal.display().to_string();
-        let records = JournalRecords::new(Progress::new(progress, total).watch_all(file), &name)?;
-        Ok(JournalRecords { pauses: pauses_of(&journal), ..records })
+        JournalRecords::beside(Some(&journal), Progress::new(progress, total).watch_all(file), &name)
     }
 
-    pub(super) fn new(reader: impl Read + 'a, name: &str) -> Result<JournalRecords<'a>, TraceError> {
+    /// Reads a journal. If its `path` is known, the pauses of the run come from the files beside it.
+    pub(super) fn beside(
+        path: Option<&Path>,
+        reader: impl Read + 'a,
+        name: &str,
+    ) -> Result<JournalRecords<'a>, TraceError> {
+        let records = JournalRecords::new(reader, name)?;
+        Ok(JournalRecords { pauses: path.map(pauses_of).unwrap_or_default(), ..records })
+    }
+
+    fn new(reader: impl Read + 'a, name: &str) -> Result<JournalRecords<'a>, TraceError> {
         let buffered: Box<dyn BufRead + 'a> = Box::new(BufReader::with_capacity(1 << 16, reader));
         let reader = JournalReader::new(buffered).map_err(|error| in_file(name, 0, error))?;
         Ok(JournalRecords { reader, name: name.to_owned(), tasks: 0, pauses: Vec::new() })

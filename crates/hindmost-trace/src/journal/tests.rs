@@ -3,10 +3,16 @@
 use std::fmt::Write;
 use std::fs;
 
+use hindmost_core::journal::Header;
+use hindmost_core::metrics::Findings;
 use hindmost_core::time::{TICKS_PER_SECOND, Time};
-use hindmost_core::workload::{Durations, ObservedCopy};
+use hindmost_core::workload::{Durations, ObservedCopy, WorkloadJob};
 
 use super::*;
+use crate::log::{self, Log};
+use crate::recorder::Wanted;
+use crate::table::Columns;
+use crate::testing;
 use ObservedCopy::{AtLeast, Took};
 
 const HEADER: &str = r#"{"hindmost_journal":1,"dimensions":["cpus","memory"],"policy":"mantri","order":"fair","gamma":0.5,"knowledge":"progress(0.1)"}"#;
@@ -72,13 +78,47 @@ impl Journal {
         self.event(at, &format!(r#"{{"attempt_{how}":{{"attempt":{}}}}}"#, id(attempt)));
     }
 
-    fn read(&self) -> JournalTrace {
+    fn read(&self) -> Trace {
         read(self.0.as_bytes(), "j").unwrap()
     }
 }
 
+/// A journal that was read for a replay.
+#[derive(Debug)]
+struct Trace {
+    summary: TraceSummary,
+    header: Header,
+    jobs: Vec<WorkloadJob>,
+    nodes: Vec<JournalNode>,
+    notes: Vec<String>,
+}
+
+impl Trace {
+    fn of(mut log: Log) -> Result<Trace, TraceError> {
+        let about = log.about_replays().to_vec();
+        log.summary.warnings.extend(about);
+        let RecordedRun { header, jobs, nodes, notes } = log.take_run().unwrap();
+        let jobs = jobs.ok_or(TraceError::NothingFinished { name: log.name })?;
+        Ok(Trace { summary: log.summary, header, jobs, nodes, notes })
+    }
+}
+
+/// Reads a journal for a replay.
+fn read(journal: &[u8], name: &str) -> Result<Trace, TraceError> {
+    Trace::of(testing::read(&super::Journal, journal, name, Wanted::REPLAYS, None)?)
+}
+
+/// Reads the journal at a path for a replay.
+fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<Trace, TraceError> {
+    Trace::of(log::read(path, &Columns::default(), Wanted::REPLAYS, progress)?)
+}
+
+fn diagnose_journal(journal: &[u8], name: &str) -> Result<Findings, TraceError> {
+    testing::diagnosed(&super::Journal, journal, name).map(|found| found.1)
+}
+
 /// Returns the observed durations of a phase of the only job.
-fn observed(trace: &JournalTrace, phase: usize) -> (&[Vec<ObservedCopy>], &[f64]) {
+fn observed(trace: &Trace, phase: usize) -> (&[Vec<ObservedCopy>], &[f64]) {
     match &trace.jobs[0].durations[phase] {
         Durations::Observed { tasks, known } => (tasks, known),
         other => panic!("observed, not {other:?}"),
@@ -301,13 +341,12 @@ fn journals_are_found_by_first_line_or_in_a_run_folder() {
     fs::write(path("log"), "{\"Event\":\"SparkListenerLogStart\"}\n{\"hindmost_journal\":1}\n").unwrap();
     fs::create_dir_all(path("run.out/.hindmost")).unwrap();
     fs::write(path("run.out").join(JOURNAL_IN_FOLDER), eventful().0).unwrap();
-    assert_eq!(find(&path("journal")).unwrap(), Some(path("journal")));
-    assert_eq!(find(&path("run.out")).unwrap(), Some(path("run.out").join(JOURNAL_IN_FOLDER)));
-    assert_eq!(find(&path("log")).unwrap(), None);
-    assert_eq!(find(&path("nowhere")).unwrap(), None);
-    assert!(matches!(find(folder.path()), Err(TraceError::Directory { .. })));
+    assert_eq!(log::kind(&path("journal")).unwrap(), Kind::Journal);
+    assert_eq!(log::kind(&path("run.out")).unwrap(), Kind::Journal);
+    assert_eq!(log::kind(&path("log")).unwrap(), Kind::Spark);
+    assert!(matches!(log::kind(&path("nowhere")), Err(TraceError::Open { .. })));
     fs::create_dir(path("empty")).unwrap();
-    assert!(matches!(find(&path("empty")), Err(TraceError::Directory { .. })));
+    assert!(matches!(log::kind(&path("empty")), Err(TraceError::Directory { .. })));
     assert!(matches!(records(folder.path(), None), Err(TraceError::NoJournal { .. })));
     let mut reports = Vec::new();
     let trace = open(&path("run.out"), Some(&mut |position, total| reports.push((position, total)))).unwrap();
@@ -357,7 +396,7 @@ fn pauses_in_the_run_folder_are_left_out() {
     assert!(trace.notes[1].starts_with("the recorded run was paused for 9.000 s"), "{:?}", trace.notes);
     assert_eq!(observed(&trace, 0).0, [vec![Took(2.0)]]);
     // The attempt that was stopped with the run has not lost to the attempt that ran after the pause.
-    let (_, findings, _) = diagnose(&out, None).unwrap();
+    let findings = log::read(&out, &Columns::default(), Wanted::DIAGNOSES, None).unwrap().findings;
     assert_eq!((findings.machine_time.losers, findings.machine_time.killed), (0.0, 2.0));
     // An earlier journal of the run, and a record that can't be read, have no pauses.
     assert!(records(&inner.join("journal-1.jsonl"), None).unwrap().pauses().is_empty());
@@ -405,7 +444,7 @@ fn tasks_finished_before_the_run_are_left_out() {
     assert!(trace.summary.warnings.is_empty(), "{:?}", trace.summary.warnings);
     assert_eq!((trace.summary.tasks, trace.summary.attempts, trace.summary.stages), (3, 3, 3));
     assert!(trace.notes[0].ends_with("had a flowtime of 11.000 s"), "{:?}", trace.notes);
-    let (_, findings, _) = diagnose_journal(journal.0.as_bytes(), "j").unwrap();
+    let findings = diagnose_journal(journal.0.as_bytes(), "j").unwrap();
     let stated: Vec<_> = findings.phases.iter().map(|phase| (phase.tasks, phase.tasks_stated)).collect();
     assert_eq!(stated, [(2, Some(2)), (1, Some(1))]);
 }

@@ -9,39 +9,17 @@ use super::fields::{
     StageInfo,
 };
 use super::jobs::Jobs;
-use super::recorder::{Recorder, Started};
+use super::recording::{RecordingBuilder, Started};
 use super::stage::Counted;
 use super::stages::Stages;
-use super::tables::Winner;
 use super::tally::Tally;
 use super::task_end::{End, Metrics, TaskEnd, TaskStart};
 use super::task_ids::{Seen, TaskIds, task_id};
 use crate::reading::values::Number;
 
-/// What a log is read for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Keep {
-    /// A diagnosis of each application, after which the application is dropped.
-    #[default]
-    Diagnosis,
-    /// A replay, which needs all applications.
-    Workload,
-}
-
-impl Keep {
-    /// What records everything about each attempt.
-    pub(super) fn recorder(self) -> Recorder {
-        match self {
-            Keep::Diagnosis => Recorder::default(),
-            Keep::Workload => Recorder::keeping(),
-        }
-    }
-}
-
 #[derive(Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "independent facts about the application")]
 pub(super) struct Application {
-    keep: Keep,
     pub id: Option<String>,
     /// The number of the application's attempt; `None` if the cluster manager does not number attempts.
     pub attempt: Option<String>,
@@ -64,8 +42,6 @@ pub(super) struct Application {
     pub executors: Executors,
     pub stages: Stages,
     pub jobs: Jobs,
-    /// Attempts that did not win their task; collected only for a replay.
-    pub losers: Vec<Loser>,
     task_ids: TaskIds,
     /// Counts that follow from single events.
     pub counts: Tally,
@@ -82,33 +58,16 @@ pub(super) enum TaskEnded {
     Twice,
 }
 
-/// An attempt that did not win its task. Times are in milliseconds since 1970.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Loser {
-    pub stage: u32,
-    pub stage_attempt: u32,
-    pub task: u32,
-    /// Whether the attempt's task is unknown. If so, `task` is an index within a later submission of the stage.
-    pub unmatched: bool,
-    pub attempt: u32,
-    pub executor: Option<u32>,
-    pub launch: Option<i64>,
-    pub finish: Option<i64>,
-    pub speculative: bool,
-    pub end: End,
-}
-
 impl Application {
-    pub(super) fn new(keep: Keep) -> Self {
-        let drop_finished = keep != Keep::Workload;
-        let (stages, jobs) = (Stages::new(drop_finished), Jobs::new(drop_finished));
-        Application { keep, stages, jobs, ..Application::default() }
+    /// Creates an application. A replay needs its finished jobs and stages.
+    pub(super) fn new(for_replay: bool) -> Self {
+        let (stages, jobs) = (Stages::new(!for_replay), Jobs::new(!for_replay));
+        Application { stages, jobs, ..Application::default() }
     }
 
-    /// Returns the prefix for names of jobs and executors; empty unless there are several applications.
-    pub(super) fn prefix(&self, number: u32, several: bool) -> String {
+    /// Returns the prefix for names of jobs and executors where there are several applications.
+    pub(super) fn prefix(&self, number: u32) -> String {
         match (&self.id, &self.attempt) {
-            _ if !several => String::new(),
             (Some(id), Some(attempt)) => format!("{id}_{attempt} "),
             (Some(id), None) => format!("{id} "),
             (None, _) => format!("application {} ", number + 1),
@@ -184,36 +143,36 @@ impl Application {
         self.jobs.start(event);
     }
 
-    pub(super) fn job_end(&mut self, event: &JobEnd, recorder: &mut Recorder) {
+    pub(super) fn job_end(&mut self, event: &JobEnd, recording: &mut RecordingBuilder) {
         self.saw(event.time);
         for id in self.jobs.end(event.id.id()) {
             if let Some(stage) = self.stages.abandoned(id) {
-                recorder.introduce(id, stage);
+                recording.introduce(id, stage);
             }
             self.stages.settle(id);
         }
     }
 
-    pub(super) fn stage_submitted(&mut self, info: &StageInfo<'_>, recorder: &mut Recorder) {
+    pub(super) fn stage_submitted(&mut self, info: &StageInfo<'_>, recording: &mut RecordingBuilder) {
         self.saw(info.submitted);
         let Some(id) = info.id.id() else { return };
         let stage = self.stages.submitted(id, info, &mut self.jobs);
-        recorder.introduce(id, stage);
-        recorder.stage(id, info);
+        recording.introduce(id, stage);
+        recording.stage(id, info);
     }
 
-    pub(super) fn stage_completed(&mut self, info: &StageInfo<'_>, recorder: &mut Recorder) {
+    pub(super) fn stage_completed(&mut self, info: &StageInfo<'_>, recording: &mut RecordingBuilder) {
         self.saw(info.submitted);
         self.saw(info.completed);
         let Some(id) = info.id.id() else { return };
         let stage = self.stages.completed(id, info, &mut self.jobs);
-        recorder.introduce(id, stage);
-        recorder.stage(id, info);
+        recording.introduce(id, stage);
+        recording.stage(id, info);
         self.stages.settle(id);
     }
 
     /// Records a task start event, given its line.
-    pub(super) fn task_start(&mut self, line: &[u8], recorder: &mut Recorder) {
+    pub(super) fn task_start(&mut self, line: &[u8], recording: &mut RecordingBuilder) {
         self.task_ids.start(task_id(line));
         if let Ok(event) = parse::<TaskStart<'_>>(line)
             && let Some(info) = &event.info
@@ -221,7 +180,7 @@ impl Application {
             && let (Some(task), Some(launch)) = (info.partition.id().or(info.index.id()), info.launch.instant())
             && let Some(executor) = self.executors.started(info)
         {
-            recorder.started(id, Started { stage, task, executor, launch });
+            recording.started(id, Started { stage, task, executor, launch });
         }
     }
 
@@ -253,7 +212,7 @@ impl Application {
         &mut self,
         event: &TaskEnd<'_, M>,
         end: End,
-        recorder: &mut Recorder,
+        recording: &mut RecordingBuilder,
     ) -> TaskEnded {
         let lost = event.is_loss_of_output();
         let succeeded = end == End::Success;
@@ -267,7 +226,7 @@ impl Application {
             let (partition, index) = (info.partition.id(), info.index.id().unwrap_or(number));
             Counted { stage, stage_attempt, partition, index, succeeded, speculative }
         });
-        recorder.has_end(info.id.id());
+        recording.has_end(info.id.id());
         let ended = self.end_of(info.id.id(), lost, end, counted);
         if ended == TaskEnded::Twice {
             return ended;
@@ -280,48 +239,29 @@ impl Application {
             self.counts.unidentified += 1;
             return ended;
         };
-        let id = counted.stage;
         if lost {
             // The loss of an output is reported by a second end event of the attempt that produced the output.
             self.stages.lost(counted);
         }
-        let (found, stage) = self.stages.attempt(counted, &mut self.jobs);
+        let found = self.stages.attempt(counted, &mut self.jobs);
         if lost {
             return ended;
         }
-        let (mut launch, mut finish) = (info.launch.instant(), info.finish.instant());
+        let (launch, finish) = (info.launch.instant(), info.finish.instant());
         if launch.zip(finish).is_some_and(|(launch, finish)| finish < launch) {
             self.counts.backwards += 1;
-            (launch, finish) = (None, None);
         } else if succeeded && (launch.is_none() || finish.is_none()) {
             self.counts.untimed += 1;
         }
         let task = found.task.unwrap_or(counted.index);
-        recorder.ended((id, task), event, info, executor, (end, found));
-        let (Keep::Workload, Some(stage)) = (self.keep, stage) else {
-            return ended;
-        };
-        let attempt = info.attempt.id().unwrap_or(0);
-        let unmatched = found.task.is_none();
-        let this =
-            Loser { stage: id, stage_attempt, task, unmatched, attempt, executor, launch, finish, speculative, end };
-        match (end, launch, finish) {
-            (End::Success, Some(launch), Some(finish)) if !unmatched => {
-                let winner = this.as_winner(launch, finish);
-                if let Some(loser) = stage.winners.offer(task, winner, stage.barrier) {
-                    self.losers.push(Loser::from_winner(id, task, loser));
-                }
-            }
-            (End::Success, ..) if !unmatched => {}
-            _ => self.losers.push(this),
-        }
+        recording.ended((counted.stage, task), event, info, executor, (end, found));
         ended
     }
 
     /// Records the names of stages of which the log has neither a submission nor an end.
-    pub(super) fn introduce_stages(&mut self, recorder: &mut Recorder) {
+    pub(super) fn introduce_stages(&mut self, recording: &mut RecordingBuilder) {
         for (id, stage) in self.stages.that_ran() {
-            recorder.introduce(id, stage);
+            recording.introduce(id, stage);
         }
     }
 
@@ -345,33 +285,5 @@ impl Application {
         };
         tally.add(&self.stages.tally());
         tally
-    }
-}
-
-impl Loser {
-    fn as_winner(&self, launch: i64, finish: i64) -> Winner {
-        Winner {
-            launch,
-            finish,
-            executor: self.executor.unwrap_or(u32::MAX),
-            attempt: u16::try_from(self.attempt).unwrap_or(u16::MAX),
-            stage_attempt: u8::try_from(self.stage_attempt).unwrap_or(u8::MAX),
-            speculative: self.speculative,
-        }
-    }
-
-    pub(super) fn from_winner(stage: u32, task: u32, winner: Winner) -> Loser {
-        Loser {
-            stage,
-            stage_attempt: winner.stage_attempt.into(),
-            task,
-            unmatched: false,
-            attempt: winner.attempt.into(),
-            executor: (winner.executor != u32::MAX).then_some(winner.executor),
-            launch: Some(winner.launch),
-            finish: Some(winner.finish),
-            speculative: winner.speculative,
-            end: End::Success,
-        }
     }
 }

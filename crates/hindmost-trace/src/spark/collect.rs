@@ -1,22 +1,22 @@
-//! Collects data from events: counts and attempts; for a replay also jobs, winners and losers.
+//! Collects data from events: counts, and the recordings of applications.
 
-use super::application::{Application, Keep, TaskEnded};
+use super::application::{Application, TaskEnded};
+use super::closing;
 use super::events::{Kind, parse};
 use super::fields::{
     ApplicationEnd, ApplicationStart, EnvironmentUpdate, Excluded, JobEnd, JobStart, LogStart, SqlEnd, StageEvent,
 };
+use super::oddities::Oddities;
 use super::reasons::{of_failure, of_kill};
-use super::recorder::Recorder;
+use super::recording::RecordingBuilder;
 use super::second_ends::{Earlier, HeldEnds};
 use super::tally::Tally;
 use super::task_end::{End, Metrics, TaskEnd, TaskMetrics, Unread};
 use crate::reading::causes::Causes;
+use crate::recorder::Recorder;
 
 #[derive(Debug)]
 pub(super) struct Collector {
-    keep: Keep,
-    /// Finished applications in the order of the log; kept only for a replay.
-    through: Vec<Application>,
     /// The application whose events are being read.
     open: Application,
     /// Counts of finished applications.
@@ -33,25 +33,26 @@ pub(super) struct Collector {
     killed_by: Causes,
     /// Ends of the open application's attempts that do not count yet, because the attempts may end again.
     held: HeldEnds,
+    /// Builds the recording of the open application.
+    recording: RecordingBuilder,
+    /// Takes the recordings of finished applications.
     recorder: Recorder,
+    /// What was left out of replays, or repaired.
+    oddities: Oddities,
 }
 
-/// The collected data of one or several logs.
+/// The counts of one or several logs.
 pub(super) struct Collected {
-    /// The applications in the order of the log; kept only for a replay.
-    pub applications: Vec<Application>,
     pub tally: Tally,
     pub failures: Causes,
     pub killed_by: Causes,
-    pub recorder: Recorder,
+    pub oddities: Oddities,
 }
 
 impl Collector {
-    pub(super) fn new(keep: Keep, several: bool) -> Self {
+    pub(super) fn new(recorder: Recorder, several: bool) -> Self {
         let mut collector = Collector {
-            keep,
-            through: Vec::new(),
-            open: Application::new(keep),
+            open: Application::new(recorder.wants_replays()),
             tally: Tally::default(),
             number: 0,
             several,
@@ -60,7 +61,9 @@ impl Collector {
             failures: Causes::default(),
             killed_by: Causes::default(),
             held: HeldEnds::default(),
-            recorder: keep.recorder(),
+            recording: RecordingBuilder::default(),
+            recorder,
+            oddities: Oddities::default(),
         };
         collector.announce_application();
         collector
@@ -77,15 +80,10 @@ impl Collector {
         self.open.cut = true;
     }
 
-    pub(super) fn finish(mut self) -> Collected {
+    pub(super) fn finish(mut self) -> (Collected, Recorder) {
         self.close_application();
-        Collected {
-            applications: self.through,
-            tally: self.tally,
-            failures: self.failures,
-            killed_by: self.killed_by,
-            recorder: self.recorder,
-        }
+        let Collector { tally, failures, killed_by, oddities, recorder, .. } = self;
+        (Collected { tally, failures, killed_by, oddities }, recorder)
     }
 
     /// Applies an event, given its line. An event that can't be parsed does not change the collected data.
@@ -100,15 +98,15 @@ impl Collector {
             }
         }
         self.open.touched = true;
-        let Collector { open, recorder, .. } = self;
+        let Collector { open, recording, .. } = self;
         match kind {
             Kind::TaskEnd => self.task_end_line(line, true)?,
-            Kind::TaskStart => open.task_start(line, recorder),
+            Kind::TaskStart => open.task_start(line, recording),
             Kind::SpeculationRequested => open.counts.speculation_requests += 1,
             Kind::StageSubmitted => {
                 let event: StageEvent<'_> = parse(line)?;
                 if let Some(info) = &event.info {
-                    open.stage_submitted(info, recorder);
+                    open.stage_submitted(info, recording);
                 }
             }
             Kind::StageCompleted => {
@@ -117,18 +115,18 @@ impl Collector {
                     if info.failure.get().is_none() {
                         self.count_held(info.id.id());
                     }
-                    self.open.stage_completed(info, &mut self.recorder);
+                    self.open.stage_completed(info, &mut self.recording);
                 }
             }
             Kind::JobStart => {
                 let event: JobStart<'_> = parse(line)?;
-                recorder.job_started(event.id.id(), event.time.instant());
+                recording.job_started(event.id.id(), event.time.instant());
                 open.job_start(&event);
             }
             Kind::JobEnd => {
                 let event: JobEnd = parse(line)?;
-                recorder.job_ended(event.id.id(), event.time.instant());
-                open.job_end(&event, recorder);
+                recording.job_ended(event.id.id(), event.time.instant());
+                open.job_end(&event, recording);
             }
             Kind::ExecutorAdded => open.executor_added(&parse(line)?),
             Kind::ExecutorRemoved => open.executor_removed(&parse(line)?),
@@ -141,7 +139,7 @@ impl Collector {
                 let event: EnvironmentUpdate = parse(line)?;
                 let cpus = event.spark.and_then(|properties| properties.task_cpus.real());
                 open.executors.set_task_cpus(cpus);
-                recorder.settings(parse(line)?);
+                recording.settings(parse(line)?);
             }
             Kind::ResourceProfileAdded => {
                 let event = parse(line)?;
@@ -199,18 +197,18 @@ impl Collector {
     fn close_application(&mut self) {
         self.count_held(None);
         self.held = HeldEnds::default();
-        let mut closed = std::mem::replace(&mut self.open, Application::new(self.keep));
+        let wants_plan = self.recorder.wants_replays();
+        let closed = std::mem::replace(&mut self.open, Application::new(wants_plan));
         self.tally.add(&closed.tally());
-        closed.introduce_stages(&mut self.recorder);
-        self.recorder.close(self.number, &mut closed);
-        if self.keep == Keep::Workload {
-            self.through.push(closed);
+        let found = closing::close(self.number, closed, &mut self.recording, (wants_plan, &mut self.oddities));
+        if let Some(recording) = found {
+            self.recorder.add(recording);
         }
     }
 
     fn announce_application(&mut self) {
-        let prefix = self.open.prefix(self.number, self.several || self.number > 0);
-        self.recorder.set_prefix(prefix);
+        let are_several = self.several || self.number > 0;
+        self.recording.set_prefix(if are_several { self.open.prefix(self.number) } else { String::new() });
     }
 
     /// Counts the ends that were held back for attempts of a stage, or of all stages.
@@ -264,7 +262,7 @@ impl Collector {
             }
         }
         let end = event.end();
-        match (self.open.task_end(event, end, &mut self.recorder), end) {
+        match (self.open.task_end(event, end, &mut self.recording), end) {
             (TaskEnded::Attempt, End::Killed) => self.killed_by.count(of_kill(event.reason.as_ref())),
             (TaskEnded::Attempt, End::Failed) => self.failures.count(&of_failure(event.reason.as_ref())),
             _ => {}

@@ -5,8 +5,7 @@ use rustc_hash::FxHashMap;
 use super::fields::{BlockManagerAdded, ExecutorAdded, ExecutorRemoved, ResourceProfileAdded};
 use super::oddities::Oddities;
 use super::task_end::TaskInfo;
-use crate::recorded::RecordedNode;
-use crate::replay::since;
+use crate::recording::{self, NAMED};
 
 /// The most task intervals that are kept for an executor whose number of cores is unknown. They show how many tasks ran
 /// at the same time.
@@ -181,12 +180,12 @@ impl Executors {
         self.list.iter().filter(is_unannounced).count() as u64
     }
 
-    /// Returns the executors as nodes. Times are counted from `origin`; names get the prefix. An executor has as many
-    /// slots as its cores and other resources allow, but at least as many as attempts ran on it at the same time. Counts
-    /// executors whose slots do not follow from their cores.
-    pub(super) fn into_nodes(self, origin: i64, prefix: &str, oddities: &mut Oddities) -> Vec<RecordedNode> {
+    /// Returns the executors as a recording has them. An executor has as many slots as its cores and other resources allow, but at least
+    /// as many as attempts ran on it at the same time. Counts executors whose slots do not follow from their cores.
+    pub(super) fn recorded(self, oddities: &mut Oddities) -> Vec<recording::Executor> {
         let Executors { list, profiles, task_cpus, .. } = self;
-        let node = |mut executor: Executor| {
+        let seconds = |at: i64| at as f64 / 1000.0;
+        let recorded = |mut executor: Executor| {
             executor.update_peak();
             let profile = profiles.get(&executor.profile.unwrap_or(0));
             let cpus = profile.and_then(|profile| profile.task_cpus).or(task_cpus).unwrap_or(1.0);
@@ -195,16 +194,18 @@ impl Executors {
             let slots = allowed.unwrap_or(1).max(executor.peak);
             oddities.without_cores += u64::from(allowed.is_none());
             oddities.beyond_slots += u64::from(allowed.is_some_and(|allowed| allowed < slots));
-            RecordedNode {
-                name: format!("{prefix}{}", executor.name),
-                host: executor.host.into(),
-                slots,
-                slots_known: allowed == Some(slots),
-                added: since(origin, executor.added),
-                removed: since(origin, executor.removed),
+            let name = format!("{NAMED}{}", executor.name);
+            recording::Executor {
+                name: (!executor.host.is_empty()).then_some(name),
+                host: if executor.host.is_empty() { executor.name.into() } else { executor.host.into() },
+                slots: allowed.filter(|allowed| *allowed == slots),
+                most_at_once: slots,
+                added: executor.added.map(seconds),
+                removed: executor.removed.map(seconds),
+                avoided: Vec::new(),
             }
         };
-        list.into_iter().map(node).collect()
+        list.into_iter().map(recorded).collect()
     }
 }
 
@@ -237,7 +238,7 @@ mod tests {
         let added =
             format!(r#"{{"Executor ID":"1","Executor Info":{{"Total Cores":{cores},"Resource Profile Id":1}}}}"#);
         executors.added(&parse(added.as_bytes()).unwrap());
-        executors.into_nodes(0, "", &mut Oddities::default()).remove(0).slots
+        executors.recorded(&mut Oddities::default()).remove(0).most_at_once
     }
 
     #[test]
@@ -262,8 +263,8 @@ mod tests {
                 format!(r#"{{"Executor ID":"driver","Host":"h","Launch Time":{launch},"Finish Time":{finish}}}"#);
             executors.ended(&parse(info.as_bytes()).unwrap(), false);
         }
-        let node = executors.into_nodes(0, "", &mut Oddities::default()).remove(0);
-        assert_eq!((node.slots, node.slots_known, node.host.as_str()), (3, false, "h"));
+        let executor = executors.recorded(&mut Oddities::default()).remove(0);
+        assert_eq!((executor.most_at_once, executor.slots, executor.host.as_str()), (3, None, "h"));
     }
 
     #[test]
@@ -276,8 +277,8 @@ mod tests {
                 let info = format!(r#"{{"Executor ID":"1","Launch Time":{launch},"Finish Time":{finish}}}"#);
                 executors.ended(&parse(info.as_bytes()).unwrap(), false);
             }
-            let node = executors.into_nodes(0, "", &mut Oddities::default()).remove(0);
-            (node.slots, node.slots_known)
+            let executor = executors.recorded(&mut Oddities::default()).remove(0);
+            (executor.most_at_once, executor.slots.is_some())
         };
         assert_eq!(slots(&[(1000, 1650), (1020, 1640)]), (2, false));
         // An attempt begins before the finish of the one before it in the same slot is recorded.

@@ -3,8 +3,8 @@
 //! logs of several applications.
 //!
 //! The log is read through one buffer. Of most events only the name at the beginning of the line is read; of the other
-//! events only the needed fields are parsed. A diagnosis keeps about 100 bytes for each attempt of an application until the
-//! application has ended. A replay keeps these for all applications, 24 bytes for each task, and the attempts that did not win.
+//! events only the needed fields are parsed. About 100 bytes are kept for each attempt of an application until the
+//! application has ended. A replay keeps these for all applications.
 //!
 //! | Spark | replay |
 //! | --- | --- |
@@ -30,6 +30,7 @@
 //! job that it waits for ends earlier.
 
 mod application;
+mod closing;
 mod collect;
 mod events;
 mod executors;
@@ -38,173 +39,80 @@ mod id_sets;
 mod identity;
 mod jobs;
 mod oddities;
+mod parts;
+mod plan;
 mod queries;
 mod reader;
 mod reasons;
-mod recorder;
+mod recording;
 mod resubmission;
 mod rollover;
 mod second_ends;
 mod sources;
 mod stage;
 mod stages;
-mod tables;
 mod tally;
 mod task_end;
 mod task_ids;
-mod workload;
 
 #[cfg(test)]
 mod tests;
 
 use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
-use hindmost_core::metrics::Diagnosis;
-use hindmost_core::workload::WorkloadJob;
-
-use crate::diagnosis::{RecordedWorld, world};
 use crate::error::TraceError;
-use crate::reading::progress::{OnProgress, Progress};
-use crate::recorded::{RecordedAttempt, RecordedNode};
+use crate::format::{Beginning, Format, Input, Kind, Source};
+use crate::reading::progress::Progress;
+use crate::recorder::Recorder;
 use crate::summary::{SparkCounts, TraceSummary};
-use application::Keep;
 use collect::Collected;
-use hindmost_core::metrics::Findings;
 use reader::{Reading, Stream};
 use sources::Sources;
-use workload::Workload;
 
-/// A Spark event log, ready for a replay. Times are in seconds from the trace's origin: the submission of the first
-/// job with a stage that ran.
-#[derive(Clone, Debug)]
-pub struct SparkTrace {
-    summary: TraceSummary,
-    applications: Vec<SparkApplication>,
-    origin: f64,
-    jobs: Vec<WorkloadJob>,
-    nodes: Vec<RecordedNode>,
-    attempts: Vec<RecordedAttempt>,
-    world: Option<RecordedWorld>,
-    uses_sql: bool,
-}
+/// Spark event logs: a file, the directory of a rolling log, or a directory of both, whose applications are read as one trace. Nodes
+/// are hosts, phases are stages, and times are seconds since 1970.
+pub(crate) struct Spark;
 
-/// An application in a log.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SparkApplication {
-    /// The application's id, such as `application_1628109047826_1317105`; `None` if the log does not say.
-    pub id: Option<String>,
-    /// The number of the application's attempt, as YARN assigns it; `None` if the cluster manager does not number
-    /// attempts.
-    pub attempt: Option<String>,
-    /// The application's name.
-    pub name: Option<String>,
-    /// The version of Spark that wrote the log.
-    pub spark_version: Option<String>,
-}
-
-impl SparkTrace {
-    /// Returns the counts, and warnings about problems that the reader worked around.
-    pub fn summary(&self) -> &TraceSummary {
-        &self.summary
+impl Format for Spark {
+    fn kind(&self) -> Kind {
+        Kind::Spark
     }
 
-    /// Returns the applications in the order of the log; nearly always one application.
-    pub fn applications(&self) -> &[SparkApplication] {
-        &self.applications
+    /// Spark's reader takes every log that no other one takes: its errors describe it.
+    fn is_one(&self, _: &Beginning<'_>) -> bool {
+        true
     }
 
-    /// Returns the trace's origin in seconds since 1970.
-    pub fn origin(&self) -> f64 {
-        self.origin
+    fn read(&self, source: Source<'_>, recorder: &mut Recorder) -> Result<TraceSummary, TraceError> {
+        let Source { input, progress } = source;
+        let (reading, is_directory) = match input {
+            Input::Folder(path) => {
+                let sources = sources::find(path)?;
+                let mut progress = Progress::new(progress, sources.total());
+                (read_sources(sources, recorder, &mut progress)?, true)
+            }
+            Input::Stream(stream) => {
+                let mut reading = Reading::new(std::mem::take(recorder), false);
+                let name = stream.name.clone();
+                let of_stream = Stream { name: &name, label: None, later_part: false, may_be_empty: false };
+                reading.read(stream.watched(progress), &of_stream)?;
+                (reading, false)
+            }
+        };
+        let Reading { collector, warnings } = reading;
+        let collected;
+        (collected, *recorder) = collector.finish();
+        // An application may have no event but its start.
+        recorder.kept.applications = collected.tally.applications as usize;
+        collected.oddities.add_warnings(&mut recorder.kept.about);
+        Ok(summary(&collected, warnings, is_directory))
     }
-
-    /// Returns the jobs with a task that succeeded, by arrival. Durations are
-    /// [`Recorded`](hindmost_core::workload::Durations::Recorded): each task takes as long as its first success. A
-    /// log has no durations of copies that never ran (see [`crate::COPIES_NOTE`]).
-    pub fn workload_jobs(&self) -> &[WorkloadJob] {
-        &self.jobs
-    }
-
-    /// Returns the executors in the order in which the log names them.
-    pub fn cluster_nodes(&self) -> &[RecordedNode] {
-        &self.nodes
-    }
-
-    /// Returns the attempts that did not win and the speculative attempts that won, by start time. Winners that were
-    /// not speculative are left out.
-    pub fn attempts(&self) -> &[RecordedAttempt] {
-        &self.attempts
-    }
-
-    /// Returns how the application ran, if the log has one application.
-    pub fn world(&self) -> Option<&RecordedWorld> {
-        self.world.as_ref()
-    }
-
-    /// True if a stage that ran belongs to a query of Spark SQL.
-    pub fn uses_sql(&self) -> bool {
-        self.uses_sql
-    }
-
-    /// Returns the trace's summary, jobs, nodes and attempts.
-    pub fn into_parts(self) -> (TraceSummary, Vec<WorkloadJob>, Vec<RecordedNode>, Vec<RecordedAttempt>) {
-        (self.summary, self.jobs, self.nodes, self.attempts)
-    }
-}
-
-/// Reads a Spark event log for a replay. `name` is the log's name in errors.
-///
-/// # Errors
-///
-/// If reading fails, or it is not a Spark event log with at least one complete event.
-pub fn read_spark(reader: impl Read, name: &str, progress: Option<OnProgress<'_>>) -> Result<SparkTrace, TraceError> {
-    Ok(for_replay(read_stream(reader, name, Keep::Workload, progress)?, false))
-}
-
-/// Reads Spark event logs for a replay: a file, the directory of a rolling log, or a directory of both, whose
-/// applications are read as one trace.
-///
-/// # Errors
-///
-/// If the path can't be opened, a directory holds no event log, or as for [`read_spark`]. If there are several files
-/// and at least one can be read, unreadable files become warnings instead.
-pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<SparkTrace, TraceError> {
-    let (read, directory) = read_path(path, Keep::Workload, progress)?;
-    Ok(for_replay(read, directory))
-}
-
-/// Counts what the Spark event logs at a path hold, finds what stragglers cost in them, and finds out what each application spent its time
-/// on, in memory that grows with the largest application. Nodes are hosts, phases are stages, and times are seconds since 1970.
-///
-/// # Errors
-///
-/// As for [`open`].
-pub fn diagnose(
-    path: &Path,
-    progress: Option<OnProgress<'_>>,
-) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
-    let (read, directory) = read_path(path, Keep::Diagnosis, progress)?;
-    Ok(with_diagnoses(read, directory))
-}
-
-/// Does the same as [`diagnose`] for a log that is read from `reader`. `name` is the log's name in errors.
-///
-/// # Errors
-///
-/// As for [`read_spark`].
-pub fn diagnose_spark(
-    reader: impl Read,
-    name: &str,
-    progress: Option<OnProgress<'_>>,
-) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
-    Ok(with_diagnoses(read_stream(reader, name, Keep::Diagnosis, progress)?, false))
 }
 
 /// Returns whether a path is a directory with Spark event logs: a rolling log, or several logs of any kind. Always
 /// false for a file.
-pub fn is_log_directory(path: &Path) -> bool {
+pub(crate) fn is_log_directory(path: &Path) -> bool {
     sources::may_be_logs(path)
 }
 
@@ -218,31 +126,9 @@ pub(crate) fn is_log(path: &Path) -> bool {
     identity::identify(path).is_ok()
 }
 
-/// The collected data of logs, and warnings.
-type ReadLogs = (Collected, Vec<String>);
-
-fn read_stream(
-    reader: impl Read,
-    name: &str,
-    keep: Keep,
-    progress: Option<OnProgress<'_>>,
-) -> Result<ReadLogs, TraceError> {
-    let mut reading = Reading::new(keep, false);
-    let stream = Stream { name, label: None, later_part: false, may_be_empty: false };
-    reading.read(Progress::new(progress, None).watch(reader), &stream)?;
-    Ok(reading.finish())
-}
-
-fn read_path(path: &Path, keep: Keep, progress: Option<OnProgress<'_>>) -> Result<(ReadLogs, bool), TraceError> {
-    let sources = sources::find(path)?;
-    let mut progress = Progress::new(progress, sources.total());
-    let directory = sources.directory;
-    Ok((read_sources(sources, keep, &mut progress)?, directory))
-}
-
-fn read_sources(sources: Sources, keep: Keep, progress: &mut Progress<'_>) -> Result<ReadLogs, TraceError> {
-    let Sources { logs, directory, warnings } = sources;
-    let mut reading = Reading::new(keep, logs.len() > 1);
+fn read_sources(sources: Sources, recorder: &mut Recorder, progress: &mut Progress<'_>) -> Result<Reading, TraceError> {
+    let Sources { logs, warnings } = sources;
+    let mut reading = Reading::new(std::mem::take(recorder), logs.len() > 1);
     reading.warnings = warnings;
     let mut first_error = None;
     let mut any = false;
@@ -252,7 +138,7 @@ fn read_sources(sources: Sources, keep: Keep, progress: &mut Progress<'_>) -> Re
             let name = part.path.display().to_string();
             let stream = Stream {
                 name: &name,
-                label: directory.then_some(&part.label),
+                label: Some(&part.label),
                 later_part: begun,
                 // Spark may just have created the last part, without any event.
                 may_be_empty: number > 0 && number + 1 == log.parts.len(),
@@ -264,9 +150,7 @@ fn read_sources(sources: Sources, keep: Keep, progress: &mut Progress<'_>) -> Re
             match result {
                 Ok(()) => (any, begun) = (true, true),
                 Err(error) => {
-                    if directory {
-                        reading.warnings.push(format!("{} is left out: {error}.", part.label));
-                    }
+                    reading.warnings.push(format!("{} is left out: {error}.", part.label));
                     first_error.get_or_insert(error);
                 }
             }
@@ -277,41 +161,8 @@ fn read_sources(sources: Sources, keep: Keep, progress: &mut Progress<'_>) -> Re
     }
     match first_error {
         Some(error) if !any => Err(error),
-        _ => Ok(reading.finish()),
+        _ => Ok(reading),
     }
-}
-
-fn with_diagnoses((collected, warnings): ReadLogs, directory: bool) -> (TraceSummary, Findings, Vec<Diagnosis>) {
-    let summary = summary(&collected, warnings, directory);
-    let (findings, diagnoses) = collected.recorder.into_diagnoses();
-    (summary, findings, diagnoses)
-}
-
-fn for_replay((collected, warnings): ReadLogs, directory: bool) -> SparkTrace {
-    let mut summary = summary(&collected, warnings, directory);
-    let applications = collected.applications.iter();
-    let applications: Vec<SparkApplication> = applications
-        .map(|application| SparkApplication {
-            id: application.id.clone(),
-            attempt: application.attempt.clone(),
-            name: application.name.clone(),
-            spark_version: application.version.clone(),
-        })
-        .collect();
-    let uses_sql = collected
-        .applications
-        .iter()
-        .any(|application| application.stages.iter().any(|(_, stage)| stage.ran && stage.execution.is_some()));
-    let recordings = collected.recorder.into_recordings();
-    let Workload { origin, jobs, nodes, attempts, sources } =
-        workload::assemble(collected.applications, &mut summary.warnings);
-    let origin = origin as f64 / 1000.0;
-    let world = match &recordings[..] {
-        [recording] if applications.len() == 1 => Some(world(recording, origin, (&jobs, &sources), (false, None))),
-        // Applications that shared a cluster had executors of their own, so their jobs can't be replayed together as they ran.
-        _ => None,
-    };
-    SparkTrace { summary, applications, origin, jobs, nodes, attempts, world, uses_sql }
 }
 
 /// Returns the counts and all warnings.

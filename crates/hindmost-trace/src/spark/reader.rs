@@ -5,14 +5,14 @@ use std::io::Read;
 
 use serde::de::IgnoredAny;
 
-use super::application::Keep;
-use super::collect::{Collected, Collector};
+use super::collect::Collector;
 use super::events::{Head, Kind, head, kind_by_parsing, may_be_event, not_needed, parse};
 use crate::error::TraceError;
 use crate::reading::compression::Plain;
 use crate::reading::lines::{Body, Line, Lines};
 use crate::reading::sniff;
 use crate::reading::warnings::{Occurrences, some};
+use crate::recorder::Recorder;
 
 /// A file that has this many lines without a Spark event is not a Spark log.
 const LINES_TO_FIND_SPARK: u64 = 1000;
@@ -39,8 +39,8 @@ pub(super) struct Stream<'n> {
 }
 
 impl Reading {
-    pub(super) fn new(keep: Keep, several: bool) -> Self {
-        Reading { collector: Collector::new(keep, several), warnings: Vec::new() }
+    pub(super) fn new(recorder: Recorder, several: bool) -> Self {
+        Reading { collector: Collector::new(recorder, several), warnings: Vec::new() }
     }
 
     /// Reads a stream to its end.
@@ -120,10 +120,6 @@ impl Reading {
                 some(events.replaced, &format!("{} is", events.unit), &format!("{}s are", events.unit))
             ));
         }
-    }
-
-    pub(super) fn finish(self) -> (Collected, Vec<String>) {
-        (self.collector.finish(), self.warnings)
     }
 }
 

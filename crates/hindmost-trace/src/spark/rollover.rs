@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::identity::identify;
-use super::sources::{Log, Part, Rolled, in_sequence, without_codec};
+use super::parts::{Log, Part, Rolled, in_sequence, without_codec};
 
 /// Returns whether a file is named like a part.
 pub(super) fn is_part(name: &str) -> bool {

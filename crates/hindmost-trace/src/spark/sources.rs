@@ -1,4 +1,4 @@
-//! Finds the files of the logs at a path: one file, the parts of a rolling log or of a log of Databricks, or a directory
+//! Finds the files of the logs in a directory: the parts of a rolling log or of a log of Databricks, or a directory
 //! of these, such as the one that Spark's history server reads.
 
 use std::collections::BTreeMap;
@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::identity::{Identity, identify};
+use super::parts::{Log, Part, Rolled, in_sequence, without_codec};
 use super::rollover;
 use crate::error::TraceError;
 use crate::reading::warnings::{names, some};
@@ -17,34 +18,7 @@ const MOST_NAMED: usize = 5;
 #[derive(Debug, Default)]
 pub(super) struct Sources {
     pub logs: Vec<Log>,
-    /// Whether the path is a directory.
-    pub directory: bool,
     pub warnings: Vec<String>,
-}
-
-/// A log: one file, or the parts of a log in order.
-#[derive(Debug)]
-pub(super) struct Log {
-    /// The log's name in warnings: a path within the directory.
-    pub label: String,
-    pub parts: Vec<Part>,
-    /// Whether the log's name says that the application is running. The application may also have been killed.
-    pub in_progress: bool,
-}
-
-impl Log {
-    /// Returns the log that a single file holds.
-    pub(super) fn of(part: Part) -> Log {
-        Log { label: part.label.clone(), parts: vec![part], in_progress: false }
-    }
-}
-
-#[derive(Debug)]
-pub(super) struct Part {
-    pub path: PathBuf,
-    pub label: String,
-    /// Size in bytes; `None` if the path is not a regular file.
-    pub size: Option<u64>,
 }
 
 /// An entry of a directory.
@@ -79,20 +53,14 @@ impl Sources {
     }
 }
 
-/// Finds the logs at a path.
+/// Finds the logs in a directory.
 ///
 /// # Errors
 ///
-/// If the path does not exist, can't be read, or is a directory without a log.
+/// If the directory can't be read or has no log.
 pub(super) fn find(path: &Path) -> Result<Sources, TraceError> {
     let failed = |source| TraceError::Open { path: path.to_owned(), source };
-    let about = fs::metadata(path).map_err(failed)?;
-    if !about.is_dir() {
-        let label = path.display().to_string();
-        let part = Part { path: path.to_owned(), label, size: about.is_file().then_some(about.len()) };
-        return Ok(Sources { logs: vec![Log::of(part)], ..Sources::default() });
-    }
-    let mut sources = Sources { directory: true, ..Sources::default() };
+    let mut sources = Sources::default();
     let mut left_out = LeftOut::default();
     let entries = entries(path).map_err(failed)?;
     logs_among(entries, "", &mut sources, &mut left_out);
@@ -108,7 +76,7 @@ pub(super) fn find(path: &Path) -> Result<Sources, TraceError> {
 /// Returns whether a path is a directory with event logs: parts of rolling logs, or files and directories that begin
 /// like an event log.
 pub(super) fn may_be_logs(path: &Path) -> bool {
-    find(path).is_ok_and(|sources| sources.directory)
+    find(path).is_ok()
 }
 
 /// Returns the entries of a directory, sorted by name, without hidden entries.
@@ -184,79 +152,6 @@ fn is_marker(name: &str) -> bool {
     let markers = ["appstatus_", "APPLICATION_COMPLETE", "SPARK_VERSION_", "COMPRESSION_CODEC_"];
     let unfinished_compaction = name.starts_with("events_") && name.ends_with(".compact.inprogress");
     markers.iter().any(|marker| name.starts_with(marker)) || unfinished_compaction
-}
-
-/// Number and kind of a rolling log's file, from its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Rolled {
-    pub number: u64,
-    /// True for a compacted file. It sorts after the plain file with the same number.
-    pub compact: bool,
-}
-
-impl Rolled {
-    /// Parses `events_NUMBER_APPLICATION`, with an ending for the codec, if it is compressed, and `.compact`. Also
-    /// returns the application, with its attempt number.
-    fn of(name: &str) -> Option<(&str, Rolled)> {
-        let rest = name.strip_prefix("events_")?;
-        if rest.ends_with(".compact.inprogress") {
-            return None;
-        }
-        let rest = rest.strip_suffix(".inprogress").unwrap_or(rest);
-        let (rest, compact) = rest.strip_suffix(".compact").map_or((rest, false), |rest| (rest, true));
-        let (number, application) = rest.split_once('_')?;
-        let number = number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())??;
-        Some((without_codec(application), Rolled { number, compact }))
-    }
-}
-
-pub(super) fn without_codec(name: &str) -> &str {
-    let codecs = [".zstd", ".zst", ".lz4", ".snappy", ".lzf", ".gz"];
-    codecs.iter().find_map(|codec| name.strip_suffix(codec)).unwrap_or(name)
-}
-
-/// Returns the files of a rolling log by number, beginning with the last compacted one, as Spark reads them. `first` is
-/// the number of a complete log's first file. Adds warnings about missing files.
-pub(super) fn in_sequence(
-    label: &str,
-    first: u64,
-    mut parts: Vec<(Rolled, Part)>,
-    warnings: &mut Vec<String>,
-) -> Vec<Part> {
-    parts.sort_by(|(a, x), (b, y)| a.cmp(b).then_with(|| x.label.cmp(&y.label)));
-    let mut expected = first;
-    if let Some(last) = parts.iter().rposition(|(rolled, _)| rolled.compact) {
-        parts.drain(..last);
-        expected = parts.first().map_or(first, |(rolled, _)| rolled.number);
-        warnings.push(format!(
-            "{label}: Spark has compacted this rolling log; most events of jobs that had ended are no longer in it."
-        ));
-    }
-    let mut missing = Vec::new();
-    let mut kept: Vec<Part> = Vec::new();
-    for (rolled, part) in parts {
-        if rolled.number < expected && !kept.is_empty() {
-            warnings.push(format!("{} is left out: another file with this number was read.", part.label));
-            continue;
-        }
-        if rolled.number > expected {
-            missing.push(match rolled.number - 1 {
-                last if last == expected => format!("{last}"),
-                last => format!("{expected} to {last}"),
-            });
-        }
-        expected = rolled.number.saturating_add(1);
-        kept.push(part);
-    }
-    if !missing.is_empty() {
-        let (files, are) = match &missing[..] {
-            [only] if !only.contains(' ') => ("file", "is"),
-            _ => ("files", "are"),
-        };
-        let missing = missing.join(", ");
-        warnings.push(format!("{label}: the {files} numbered {missing} {are} missing; the others were read."));
-    }
-    kept
 }
 
 /// Removes files that are not logs, and second logs of the same application.

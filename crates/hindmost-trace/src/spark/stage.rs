@@ -4,7 +4,6 @@ use super::fields::StageInfo;
 use super::id_sets::RangeSet;
 use super::jobs::Jobs;
 use super::resubmission::{Place, Resubmission};
-use super::tables::Winners;
 use super::tally::Tally;
 
 #[derive(Debug, Default)]
@@ -48,7 +47,6 @@ pub(super) struct Stage {
     /// The latest resubmission, and outputs that were lost.
     resubmission: Option<Box<Resubmission>>,
     unmatched_winners: u32,
-    pub winners: Winners,
 }
 
 /// The fields of an attempt that are needed for counting it.

@@ -43,17 +43,9 @@ impl Stages {
         }
     }
 
-    pub(super) fn get(&self, id: u32) -> Option<&Stage> {
-        self.held.get(&id)
-    }
-
-    /// Iterates over all stages that are held, in no order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Stage)> {
-        self.held.iter().map(|(&id, stage)| (id, stage))
-    }
-
-    pub(super) fn into_held(self) -> FxHashMap<u32, Stage> {
-        self.held
+    /// Returns the stages that are held, by id.
+    pub(super) fn held(&self) -> &FxHashMap<u32, Stage> {
+        &self.held
     }
 
     /// Records a stage that a job lists, if finished stages are kept.
@@ -107,8 +99,8 @@ impl Stages {
         }
     }
 
-    /// Counts an attempt. Returns the result and the attempt's stage; `None` if it was dropped.
-    pub(super) fn attempt(&mut self, attempt: Counted, jobs: &mut Jobs) -> (Found, Option<&mut Stage>) {
+    /// Counts an attempt.
+    pub(super) fn attempt(&mut self, attempt: Counted, jobs: &mut Jobs) -> Found {
         let id = attempt.stage;
         if attempt.stage_attempt > 0 {
             self.resubmitted.insert(id);
@@ -116,7 +108,7 @@ impl Stages {
         if !self.held.contains_key(&id) && self.settled.contains(id) {
             // All tasks of the stage had succeeded before it was resubmitted.
             let task = attempt.partition.or(Some(attempt.index));
-            return (Found { task, repeated: attempt.stage_attempt > 0, wins: false }, None);
+            return Found { task, repeated: attempt.stage_attempt > 0, wins: false };
         }
         let new = self.held.get(&id).is_none_or(|stage| !stage.ran);
         if new {
@@ -127,8 +119,7 @@ impl Stages {
         if stage.running && (new || stage.looked != jobs.started()) {
             stage.runs(id, jobs, &mut self.owned);
         }
-        let found = stage.attempt(attempt, &mut self.counts);
-        (found, Some(stage))
+        stage.attempt(attempt, &mut self.counts)
     }
 
     /// Drops a stage if all of its tasks were counted and have succeeded. If finished stages are kept, the stage stays,

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::second_ends::TaskOfAttempt;
-use crate::diagnosis::recording::TaskTimes;
 use crate::reading::values::{Flag, Number, Text};
+use crate::recording::TaskTimes;
 
 /// A task end event. `M` is the type of its metrics: [`Unread`] skips them, which still takes a tenth of the time for
 /// reading a log.

@@ -13,10 +13,11 @@ use std::fmt::Write as _;
 
 use hindmost_core::time::Time;
 
-use super::read_spark;
+use super::Spark;
 use crate::error::TraceError;
-use crate::recorded::Outcome;
-use log::{Log, Task, ZERO, counts, recorded, task, warning};
+use crate::recorder::Wanted;
+use crate::testing::Outcome;
+use log::{Log, Task, ZERO, counts, read_spark, recorded, task, warning};
 
 /// Returns a log of two jobs; the second job has a skipped stage.
 fn usual() -> Log {
@@ -49,7 +50,7 @@ fn jobs_have_phases_that_wait_for_each_other() {
     let seconds = ZERO as f64 / 1000.0;
     assert_eq!((summary.from, summary.to), (Some(seconds), Some(seconds + 8.0)));
     assert_eq!(trace.origin(), seconds + 1.0);
-    assert_eq!(trace.applications()[0].spark_version.as_deref(), Some("4.0.0"));
+    assert_eq!(trace.version(), Some("4.0.0"));
 
     let [first, second] = trace.workload_jobs() else { panic!("two jobs") };
     assert_eq!((&*first.spec.name, first.spec.arrival), ("job 0", Time::ZERO));
@@ -210,7 +211,7 @@ fn a_log_cut_at_any_byte_is_read_up_to_the_cut() {
         let part = &log[..cut];
         let complete = part.lines().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok());
         let ends = complete.clone().filter(|line| line.contains("TaskEnd")).count() as u64;
-        match read_spark(part.as_bytes(), "test", None) {
+        match read_spark(part.as_bytes()) {
             Ok(trace) => {
                 assert_eq!(trace.summary().attempts, ends, "cut at {cut}");
                 let cut_in = part.lines().count();
@@ -278,7 +279,7 @@ fn invalid_utf8_is_replaced_in_fields_that_are_read() {
             log.push(0xff);
         }
     }
-    let trace = read_spark(log.as_slice(), "test", None).unwrap();
+    let trace = read_spark(log.as_slice()).unwrap();
     assert_eq!((trace.summary().jobs, trace.summary().stages), (2, 4));
     warning(trace.summary(), "not valid UTF-8");
     assert_eq!(&*trace.workload_jobs()[0].spec.phases[0].name, "stage 0: \u{fffd} A.scala:0");
@@ -311,7 +312,7 @@ fn giant_lines_are_read_or_skipped() {
 
 #[test]
 fn files_that_are_no_log_are_refused() {
-    let said = |bytes: &[u8]| read_spark(bytes, "x", None).unwrap_err().to_string();
+    let said = |bytes: &[u8]| read_spark(bytes).unwrap_err().to_string();
     assert!(said(b"").contains("is empty"));
     assert!(said(b"\n \n").contains("is empty"));
     assert!(said(b"{\"a\":1}\n{\"a\":2}\n").contains(r#"line 1 is a JSON object with the keys "a""#));
@@ -332,6 +333,6 @@ fn progress_ends_at_the_length_of_the_log() {
     let log = usual().0;
     let mut last = (0, None);
     let mut on_progress = |read, total| last = (read, total);
-    read_spark(log.as_bytes(), "test", Some(&mut on_progress)).unwrap();
+    crate::testing::read(&Spark, log.as_bytes(), "test", Wanted::REPLAYS, Some(&mut on_progress)).unwrap();
     assert_eq!(last, (log.len() as u64, None));
 }

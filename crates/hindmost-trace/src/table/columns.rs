@@ -1,5 +1,6 @@
 //! The columns of a table: which of them means what.
 
+use std::fmt;
 use std::str::FromStr;
 
 use super::states::States;
@@ -102,7 +103,15 @@ const IGNORED: &[&str] = &["utc", "unix", "epoch", "dttm", "gmt", "local"];
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
     named: Vec<(Meaning, String, Option<Unit>)>,
+    /// What the user wrote.
+    text: String,
     states: States,
+}
+
+impl fmt::Display for Columns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 impl Columns {
@@ -132,7 +141,7 @@ impl FromStr for Columns {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Columns, String> {
-        let mut columns = Columns::default();
+        let mut columns = Columns { text: text.to_owned(), ..Columns::default() };
         for part in text.split(',').filter(|part| !part.trim().is_empty()) {
             let (meaning, column) = part
                 .split_once('=')

@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 
 use super::columns::{Meaning, Places};
 use super::states::States;
-use crate::diagnosis::Ended;
+use crate::recording::Ended;
 use crate::tasks::Collector;
 
 /// Fewest rows that show it.

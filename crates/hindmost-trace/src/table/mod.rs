@@ -22,7 +22,7 @@
 //! microseconds, and otherwise nanoseconds. Durations without a unit are in seconds; `1:02:03` and `1h 2m 3s` are read,
 //! too. A date without a zone counts as UTC.
 
-mod columns;
+pub(crate) mod columns;
 mod json;
 mod kinds;
 mod states;
@@ -38,10 +38,10 @@ pub(crate) use columns::{Meaning, Places};
 use kinds::Kinds;
 pub use states::States;
 
-use crate::diagnosis::Ended;
 use crate::error::TraceError;
 use crate::reading::warnings::names;
 use crate::reading::window::Window;
+use crate::recording::Ended;
 use crate::tasks::delimited::{Fields, Joined, delimiter, may_be_quoted};
 use crate::tasks::lines;
 use crate::tasks::row::{Row, UnknownState};

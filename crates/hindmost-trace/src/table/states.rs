@@ -1,8 +1,9 @@
 //! What the states of a table mean, where the user says so.
 
+use std::fmt;
 use std::str::FromStr;
 
-use crate::diagnosis::Ended;
+use crate::recording::Ended;
 use crate::tasks::row::{UnknownState, state};
 
 /// Meanings of states, and how an attempt with such a state has ended; `None` if it has not.
@@ -16,7 +17,17 @@ const MEANINGS: [(&str, Option<Ended>); 4] = [
 /// What the states of a table mean, as in `succeeded=GREEN,failed=RED,failed=AMBER`. Upper and lower case are the same. They come before
 /// the words that are known without it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct States(Vec<(String, Option<Ended>)>);
+pub struct States {
+    meanings: Vec<(String, Option<Ended>)>,
+    /// What the user wrote.
+    text: String,
+}
+
+impl fmt::Display for States {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
 
 impl States {
     /// Returns how an attempt with this state has ended, by the user or else by the words that tools use; `None` if it has not ended.
@@ -28,7 +39,7 @@ impl States {
     }
 
     fn named(&self, word: &str) -> Option<&(String, Option<Ended>)> {
-        self.0.iter().find(|(state, _)| state.eq_ignore_ascii_case(word.trim()))
+        self.meanings.iter().find(|(state, _)| state.eq_ignore_ascii_case(word.trim()))
     }
 }
 
@@ -36,7 +47,7 @@ impl FromStr for States {
     type Err = String;
 
     fn from_str(text: &str) -> Result<States, String> {
-        let mut states = States::default();
+        let mut states = States { text: text.to_owned(), ..States::default() };
         for part in text.split(',').filter(|part| !part.trim().is_empty()) {
             let (meaning, word) = part
                 .split_once('=')
@@ -49,7 +60,7 @@ impl FromStr for States {
             match states.named(word) {
                 Some((_, other)) if other != ended => return Err(format!("the state {word:?} has two meanings")),
                 Some(_) => {}
-                None => states.0.push((word.to_owned(), *ended)),
+                None => states.meanings.push((word.to_owned(), *ended)),
             }
         }
         Ok(states)

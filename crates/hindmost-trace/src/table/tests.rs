@@ -1,9 +1,10 @@
 use hindmost_core::metrics::{Cause, Diagnosis, Spent};
 
-use crate::recorded::Outcome;
+use crate::format::TaskFormat;
+use crate::log::sniff;
 use crate::table::Columns;
-use crate::tasks::testing::{found, found_in, found_with, replayed};
-use crate::tasks::{TaskFormat, sniff};
+use crate::testing::Outcome;
+use crate::testing::rows::{Found, found, found_in, found_with, replayed};
 
 /// Two jobs on two nodes: `fit` has tasks of 10 and 20 s and a failed attempt of 5 s, `load` one of 30 s.
 const CSV: &str = "\
@@ -14,7 +15,7 @@ fit,map,1,n1,1700000010,1700000030,done,200,1
 load,,a,n2,1700000005,1700000035,ok,,2
 ";
 
-fn check(found: &crate::tasks::testing::Found) {
+fn check(found: &Found) {
     let summary = &found.summary;
     assert_eq!((summary.format, summary.jobs, summary.stages, summary.tasks), ("table", 2, 2, 3));
     assert_eq!((summary.attempts, summary.failed_attempts, summary.killed_attempts, summary.nodes), (4, 1, 0, 2));
@@ -35,12 +36,12 @@ fn a_table_is_counted_diagnosed_and_replayed() {
         replayed(&found.trace),
         [
             ("fit".to_owned(), 0.0, vec![("map".to_owned(), vec![], vec![10.0, 20.0])]),
-            ("load".to_owned(), 5.0, vec![("phase-1".to_owned(), vec![], vec![30.0])]),
+            ("load".to_owned(), 5.0, vec![("phase-2".to_owned(), vec![], vec![30.0])]),
         ]
     );
     let nodes: Vec<_> = found.trace.cluster_nodes().iter().map(|node| (node.name.as_str(), node.slots)).collect();
     // The task of `load` uses both slots of n2 from second 5 on, when the failed attempt has ended.
-    assert_eq!(nodes, [("n1", 1), ("n2", 2)]);
+    assert_eq!(nodes, [("n2", 2), ("n1", 1)]);
     let failed = &found.trace.attempts()[0];
     assert_eq!((failed.outcome, failed.launch, failed.finish), (Outcome::Failed, Some(0.0), Some(5.0)));
 }
@@ -48,13 +49,9 @@ fn a_table_is_counted_diagnosed_and_replayed() {
 #[test]
 fn jobs_of_a_table_run_again_as_they_ran() {
     let found = found(CSV, TaskFormat::Table);
-    let as_it_ran = found.trace.as_it_ran().unwrap();
-    let times: Vec<f64> = as_it_ran.world.jobs.iter().map(|job| job.seconds).collect();
-    assert_eq!((times, as_it_ran.world.failures), (vec![30.0, 30.0], 1));
-    let names: Vec<&str> = as_it_ran.jobs.iter().map(|job| &*job.spec.name).collect();
-    assert_eq!(names, ["fit", "load"]);
-    let slots: Vec<(&str, u32)> = as_it_ran.nodes.iter().map(|node| (&*node.name, node.slots)).collect();
-    assert_eq!(slots, [("n2", 2), ("n1", 1)]);
+    let world = found.trace.world().unwrap();
+    let times: Vec<f64> = world.jobs.iter().map(|job| job.seconds).collect();
+    assert_eq!((times, world.failures), (vec![30.0, 30.0], 1));
 }
 
 /// Four jobs of 24 named tasks on three nodes, of which one takes 9 s instead of 1 s: the same one in each job, or another one.
@@ -72,7 +69,7 @@ fn four_jobs(long: impl Fn(u32) -> u32) -> String {
 
 #[test]
 fn named_tasks_that_are_long_in_every_job_are_long_by_their_own() {
-    let share = |log: &str| found(log, TaskFormat::Table).trace.as_it_ran().unwrap().world.own_share;
+    let share = |log: &str| found(log, TaskFormat::Table).trace.world().unwrap().own_share;
     let again = share(&four_jobs(|_| 17));
     assert!(again.likeliest == Some(1.0) && again.repeats >= 3 && again.least > 0.3, "{again:?}");
     let others = share(&four_jobs(|job| 3 + 5 * job));
@@ -81,7 +78,7 @@ fn named_tasks_that_are_long_in_every_job_are_long_by_their_own() {
     let without_phase = four_jobs(|_| 17).replace(",phase,", ",x,");
     assert_eq!(share(&without_phase).likeliest, Some(1.0));
     assert_eq!(share(&without_phase.replace("tile-", "")).likeliest, None);
-    let long = |log: &str| found(log, TaskFormat::Table).trace.as_it_ran().unwrap().world.long_in_most_jobs;
+    let long = |log: &str| found(log, TaskFormat::Table).trace.world().unwrap().long_in_most_jobs;
     assert_eq!(long(&without_phase.replace("tile-", "")), 1);
     assert_eq!(long(&four_jobs(|job| 3 + 5 * job).replace(",phase,", ",x,").replace("tile-", "")), 0);
     // Without names, nothing says which tasks are the same.
@@ -102,10 +99,10 @@ fn copies_of_a_task_that_is_long_in_every_job_are_long() {
         log += &(fields.join(",") + "\n");
     }
     let found = found(&log, TaskFormat::Table);
-    let world = &found.trace.as_it_ran().unwrap().world;
+    let world = found.trace.world().unwrap();
     assert!(world.own_share.likeliest.is_some_and(|share| share < 0.7), "{:?}", world.own_share);
     assert_eq!(world.long_in_most_jobs, 1);
-    let mut jobs = found.trace.as_it_ran().unwrap().jobs.clone();
+    let mut jobs = found.trace.workload_jobs().to_vec();
     world.give_durations(&mut jobs);
     for job in &jobs {
         let hindmost_core::workload::Durations::Situated(phase) = &job.durations[0] else { panic!() };

@@ -5,21 +5,20 @@
 //! application or by time. An application with more rows is counted in parts, each as if it were complete;
 //! attempts of a task in different parts count as tasks of their own. Its diagnosis covers the first part.
 
-use hindmost_core::metrics::{Diagnosis, SlowNode};
+use hindmost_core::metrics::SlowNode;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 
-use super::diagnosing::Diagnosing;
+use super::held::{Application, Held, LONGEST_NAME, NO_BYTES, NO_CAUSE, NO_NODE, Names};
 use super::issues::Issues;
-use super::kept::Kept;
 use super::long_tasks::LongTasks;
-use super::recording::Joined;
 use super::row::Row;
 use super::shared::Shared;
 use super::units;
-use crate::diagnosis::{Ended, Recording};
-use crate::findings::Gathering;
+use crate::joined::Joined;
 use crate::reading::causes::{Causes, shortened};
+use crate::recorder::{Recorder, Replays};
+use crate::recording::Ended;
 
 /// The most rows that are held, of all applications together.
 pub(super) const MOST_HELD: usize = 1 << 19;
@@ -30,104 +29,10 @@ const MOST_NAMES: usize = 1 << 18;
 /// The most applications of which a part is finished that may continue, and the most names of their phases and jobs.
 const MOST_FINISHED: usize = 10_000;
 const MOST_FINISHED_NAMES: usize = 1 << 20;
-/// The longest name that is kept, in characters.
-const LONGEST_NAME: usize = 200;
 /// The longest cause that is kept, in characters.
 const LONGEST_CAUSE: usize = 80;
 /// The most distinct causes that are remembered by number.
 const MOST_CAUSES: usize = 1000;
-
-/// The number of a node that is not known.
-pub(super) const NO_NODE: u32 = u32::MAX;
-/// The number of bytes that is not known.
-const NO_BYTES: u64 = u64::MAX;
-/// The number of a cause that is not known.
-const NO_CAUSE: u16 = u16::MAX;
-
-/// Texts and their numbers.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    numbers: FxHashMap<Box<str>, u32>,
-    list: Vec<Box<str>>,
-}
-
-impl Names {
-    /// Returns the number of a name. Beyond `most` names, returns the last number.
-    fn number(&mut self, name: &str, most: usize) -> u32 {
-        if let Some(number) = self.numbers.get(name) {
-            return *number;
-        }
-        if self.list.len() >= most {
-            return most as u32 - 1;
-        }
-        let number = self.list.len() as u32;
-        self.numbers.insert(name.into(), number);
-        self.list.push(shortened(name, LONGEST_NAME).into());
-        number
-    }
-
-    pub(super) fn get(&self, number: u32) -> &str {
-        self.list.get(number as usize).map_or("", |name| name)
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.list.len()
-    }
-}
-
-/// A row that is held. Times are in seconds; one that is not known is NaN.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
-    /// Hash of the task's name; different for rows without one.
-    pub task: u64,
-    /// Hash of the task's name that is the same in every job; 0 for rows without one.
-    pub in_every_job: u64,
-    /// Whether the name is more than a number, or that of a phase stands beside it.
-    pub is_work_named: bool,
-    pub submitted: f64,
-    pub start: f64,
-    pub end: f64,
-    bytes: u64,
-    pub phase: u32,
-    pub job: u32,
-    pub node: u32,
-    pub slots: f32,
-    /// Number of the attempt, from 1 on; 0 if unknown.
-    pub attempt: u16,
-    cause: u16,
-    pub ended: Ended,
-    pub speculative: Option<bool>,
-}
-
-impl Held {
-    pub(super) fn bytes(&self) -> Option<u64> {
-        (self.bytes != NO_BYTES).then_some(self.bytes)
-    }
-
-    /// Returns start and end, if both are known.
-    pub(super) fn times(&self) -> Option<(f64, f64)> {
-        (self.start <= self.end).then_some((self.start, self.end))
-    }
-}
-
-/// An application while its rows are read.
-#[derive(Debug, Default)]
-pub(super) struct Application {
-    pub name: Box<str>,
-    pub phases: Names,
-    /// What each phase is called in every job; empty, or nothing, if as here.
-    pub works: Vec<Box<str>>,
-    pub jobs: Names,
-    pub rows: Vec<Held>,
-    /// Number of tasks of each phase in the parts that are finished.
-    pub finished: Vec<u32>,
-    /// Number of jobs that were counted with the parts that are finished.
-    pub jobs_counted: u64,
-    /// The last row that was added, counted over all applications.
-    last: u64,
-    /// Number of parts that are finished.
-    pub parts: u32,
-}
 
 /// How a format's attempts are to be understood.
 #[derive(Clone, Copy, Debug, Default)]
@@ -161,28 +66,14 @@ pub(crate) struct Collector {
     /// Rows that were added.
     rows: u64,
     causes: Names,
-    pub(super) gathering: Gathering,
-    pub(super) diagnoses: Option<Vec<Diagnosis>>,
-    pub(super) diagnosing: Diagnosing,
-    pub(super) kept: Option<Kept>,
-    pub(super) recordings: Option<Recordings>,
+    /// Takes the recordings of applications.
+    pub(super) recorder: Recorder,
     /// Tasks that are long in several jobs.
     pub(super) long_tasks: LongTasks,
     /// Nodes that all jobs together prove to be slow.
     pub(super) slow_nodes: Vec<SlowNode>,
     /// The slots that the open applications share.
     pub(super) shared: Shared,
-    /// All jobs together, as they ran.
-    pub(super) joined: Option<Joined>,
-}
-
-/// Recordings of chosen applications.
-#[derive(Debug)]
-pub(super) struct Recordings {
-    /// Numbers of the applications.
-    pub wanted: Vec<u32>,
-    /// Those that were found whole.
-    pub found: Vec<Recording>,
 }
 
 /// Counts over all applications.
@@ -200,20 +91,11 @@ pub(super) struct Counts {
 }
 
 impl Collector {
-    /// Returns a collector that counts and diagnoses.
-    pub(crate) fn diagnosing() -> Collector {
-        Collector { diagnoses: Some(Vec::new()), ..Collector::default() }
-    }
-
-    /// Returns a collector that counts, and keeps data for a replay.
-    pub(crate) fn keeping() -> Collector {
-        Collector { kept: Some(Kept::default()), joined: Some(Joined::default()), ..Collector::default() }
-    }
-
-    /// Returns a collector that counts, and keeps the recordings of applications with these numbers.
-    pub(crate) fn of_recordings(wanted: &[u32]) -> Collector {
-        let recordings = Recordings { wanted: wanted.to_vec(), found: Vec::new() };
-        Collector { recordings: Some(recordings), joined: Some(Joined::default()), ..Collector::default() }
+    /// Returns a collector that gives the recordings of applications to `recorder`.
+    pub(crate) fn new(mut recorder: Recorder) -> Collector {
+        let keeps_all = matches!(recorder.wanted.replays, Replays::All);
+        recorder.kept.joined = recorder.wants_replays().then(|| Joined::new(keeps_all));
+        Collector { recorder, ..Collector::default() }
     }
 
     /// Returns whether any attempt was found that has ended.
@@ -241,9 +123,6 @@ impl Collector {
         }
         self.rows += 1;
         let number = self.number(row.application);
-        if !self.needs(number) {
-            return;
-        }
         self.open(number, row.application);
         let node = if row.node.is_empty() || self.nodes.len() >= MOST_NODES {
             self.nodes.numbers.get(row.node).copied().unwrap_or(NO_NODE)
@@ -301,12 +180,6 @@ impl Collector {
             .or_insert_with(|| Application { name: shortened(name, LONGEST_NAME).into(), ..Application::default() });
     }
 
-    /// False if only the recordings of other applications are kept, and the log is too large for one of all of them.
-    fn needs(&self, number: u32) -> bool {
-        let Some(recordings) = &self.recordings else { return true };
-        recordings.wanted.contains(&number) || self.joined.as_ref().is_some_and(|joined| !joined.is_partial())
-    }
-
     /// Gives nodes other names, such as when the log names them after their attempts.
     pub(crate) fn rename_nodes(&mut self, names: &FxHashMap<String, String>) {
         for name in &mut self.nodes.list {
@@ -320,9 +193,7 @@ impl Collector {
     fn finish_the_idlest(&mut self) {
         let mut idlest: Vec<(u64, u32)> = self.open.iter().map(|(number, one)| (one.last, *number)).collect();
         idlest.sort_unstable();
-        if let (Some(_), Some(joined)) = (&self.recordings, &mut self.joined) {
-            joined.add(None);
-        }
+        self.recorder.kept.joined.iter_mut().for_each(Joined::is_too_large);
         self.share_slots();
         for (_, number) in idlest {
             if self.held <= MOST_HELD / 2 {
@@ -363,14 +234,14 @@ impl Collector {
 
     /// Finds out which slots the open applications share, if a diagnosis needs it.
     fn share_slots(&mut self) {
-        if self.diagnoses.is_some() && self.open.len() > 1 {
+        if self.recorder.wanted.diagnoses && self.open.len() > 1 {
             self.shared = Shared::of(&self.open);
         }
     }
 
     /// Adds the tasks of an application to those of others, if a diagnosis or a replay compares them.
     fn compare_with_others(&mut self, application: &Application) {
-        let is_used = self.diagnoses.is_some() || self.recordings.is_some() || self.joined.is_some();
+        let is_used = self.recorder.wanted.diagnoses || self.recorder.wants_replays();
         if is_used && self.rules.same_in_every_job {
             self.long_tasks.add(&application.rows);
         }

@@ -3,10 +3,10 @@
 use hindmost_math::statistics::median;
 use rustc_hash::FxHashMap;
 
-use super::collect::Held;
-use crate::diagnosis::Ended;
-use crate::diagnosis::recording::LongInOthers;
+use super::held::Held;
 use crate::diagnosis::{STRAGGLER, is_no_chance};
+use crate::recording::Ended;
+use crate::recording::LongInOthers;
 
 /// The most tasks that are remembered.
 const MOST_TASKS: usize = 1 << 20;

@@ -1,12 +1,12 @@
-//! Turns rows into recordings: one for each application, or one of all jobs of a log together.
+//! Turns the rows of an application into a recording.
 
 use hindmost_math::statistics::median;
 use rustc_hash::FxHashMap;
 
-use super::collect::{Application, Collector, MOST_HELD, NO_NODE};
-use super::finish::{Attempt, name_of};
-use crate::diagnosis::recording::{AttemptRow, Executor, InEveryJob, PhaseRows, TaskTimes, UNKNOWN};
-use crate::diagnosis::{Ended, Recording};
+use super::attempts::{Attempt, name_of};
+use super::collect::Collector;
+use super::held::{Application, NO_NODE};
+use crate::recording::{AttemptRow, Ended, Executor, InEveryJob, PhaseRows, Recording, TaskTimes, UNKNOWN};
 
 /// How a recording has the jobs within an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,7 @@ impl Collector {
                 wins: attempt.wins,
                 speculative: attempt.speculative,
                 repeated: false,
+                is_unmatched: false,
             };
             let of_job = if have == Jobs::Apart { row.job } else { 0 };
             let Some((start, end)) = row.times() else {
@@ -139,75 +140,5 @@ impl Collector {
             }
         }
         recording
-    }
-}
-
-/// All jobs of a log as one recording, unless it is too large.
-#[derive(Debug, Default)]
-pub(super) struct Joined {
-    recording: Recording,
-    /// The number of each machine.
-    executors: FxHashMap<String, u32>,
-    /// Number of jobs.
-    jobs: u32,
-    /// Number of attempts.
-    attempts: usize,
-    /// True if anything is left out.
-    is_partial: bool,
-}
-
-impl Joined {
-    /// Returns whether anything is left out.
-    pub(super) fn is_partial(&self) -> bool {
-        self.is_partial
-    }
-
-    /// Returns whether the next application can be added, of which this is the first part or not.
-    pub(super) fn takes(&self, is_first: bool, attempts: usize) -> bool {
-        !self.is_partial && is_first && self.attempts + attempts <= MOST_HELD
-    }
-
-    /// Adds an application, whose jobs are apart; without one, the log is too large.
-    pub(super) fn add(&mut self, recording: Option<Recording>) {
-        let Some(one) = recording else {
-            *self = Joined { is_partial: true, ..Joined::default() };
-            return;
-        };
-        let numbers: Vec<u32> = one.executors.into_iter().map(|executor| self.executor(executor)).collect();
-        let all = &mut self.recording;
-        let active = if one.active_ids.is_empty() {
-            vec![(0, (one.from.unwrap_or(f64::INFINITY), one.to))]
-        } else {
-            one.active_ids.into_iter().zip(one.active).collect()
-        };
-        for mut phase in one.phases {
-            phase.of_job += self.jobs;
-            for row in phase.rows.iter_mut().filter(|row| row.executor != UNKNOWN) {
-                row.executor = numbers[row.executor as usize];
-            }
-            self.attempts += phase.rows.len();
-            all.phases.push(phase);
-        }
-        let next = active.iter().map(|(job, _)| job + 1).max().unwrap_or(0);
-        all.active_ids.extend(active.iter().map(|(job, _)| job + self.jobs));
-        all.active.extend(active.into_iter().map(|(_, times)| times));
-        all.from = [all.from, one.from].into_iter().flatten().reduce(f64::min);
-        all.to = [all.to, one.to].into_iter().flatten().reduce(f64::max);
-        self.jobs += next;
-        all.jobs = u64::from(self.jobs);
-    }
-
-    fn executor(&mut self, executor: Executor) -> u32 {
-        let next = self.recording.executors.len() as u32;
-        let number = *self.executors.entry(executor.host.clone()).or_insert(next);
-        if number == next {
-            self.recording.executors.push(executor);
-        }
-        number
-    }
-
-    /// Returns the recording of all jobs; `None` if anything is left out.
-    pub(super) fn whole(self) -> Option<Recording> {
-        (!self.is_partial).then_some(self.recording)
     }
 }

@@ -1,6 +1,6 @@
 //! What a reader takes from one row of a log.
 
-use crate::diagnosis::Ended;
+use crate::recording::Ended;
 
 /// An attempt, as one row of a log describes it. Times are in seconds on the log's clock; a text that is `None` or empty
 /// is one that the log does not have.

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::collect::{Application, Held};
+use super::held::{Application, Held};
 use crate::diagnosis::{Area, most_slots, slots_that_join};
 
 /// Changes of the number of slots of all jobs together, about. The more jobs there are, the fewer are kept for each.

@@ -1,5 +1,8 @@
-use super::testing::{found, found_with, replayed};
-use super::*;
+use crate::format::TaskFormat;
+use crate::log::{self, Log};
+use crate::recorder::Wanted;
+use crate::table::Columns;
+use crate::testing::rows::{found, found_with, replayed};
 
 /// Returns a table of one job with this number of rows; row `n` runs from `n` to `n + 10` seconds.
 fn rows(count: usize) -> String {
@@ -43,7 +46,7 @@ fn compressed_logs_are_read() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(rows(3).as_bytes()).unwrap();
     let packed = packed.finish().unwrap();
-    let (summary, ..) = diagnose_tasks(&packed[..], "x", TaskFormat::Table, &Columns::default(), None).unwrap();
+    let Log { summary, .. } = log::read_stream(&packed[..], "x", &Columns::default(), Wanted::DIAGNOSES, None).unwrap();
     assert_eq!(summary.attempts, 3);
 }
 

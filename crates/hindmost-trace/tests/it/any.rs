@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use hindmost_trace::TraceError;
-use hindmost_trace::any::{LogKind, diagnose, diagnose_stream, kind};
+use crate::reading::{diagnose, diagnose_stream, open};
+use hindmost_trace::log::{self, kind};
+use hindmost_trace::table::Columns;
+use hindmost_trace::{Kind, TraceError, Wanted};
 
 const SPARK: &str = r#"{"Event":"SparkListenerApplicationStart","App Name":"a","App ID":"app-1","Timestamp":1000}
 {"Event":"SparkListenerTaskEnd","Stage ID":0,"Stage Attempt ID":0,"Task Type":"ResultTask","Task End Reason":{"Reason":"Success"},"Task Info":{"Task ID":0,"Index":0,"Attempt":0,"Launch Time":1000,"Executor ID":"1","Host":"h1","Speculative":false,"Finish Time":3000,"Failed":false,"Killed":false}}
@@ -58,7 +60,7 @@ fn every_log_is_recognised_by_its_content() {
         fs::write(folder.path().join("log"), gzipped(text)).unwrap();
         assert_eq!(counts(&folder.path().join("log")), expected);
     }
-    assert_eq!(kind(&write("log", JOURNAL)).unwrap(), LogKind::Journal(folder.path().join("log")));
+    assert_eq!(kind(&write("log", JOURNAL)).unwrap(), Kind::Journal);
     // Folders are recognised by their content.
     write("history/2026/11/job_1_0001-1-u-j-9-1-0-SUCCEEDED-q.jhist", JHIST);
     assert_eq!(counts(&folder.path().join("history")), ("hadoop-jhist", 1, 0, 0));
@@ -66,11 +68,13 @@ fn every_log_is_recognised_by_its_content() {
     write("events/app-2", &SPARK.replace("app-1", "app-2"));
     assert_eq!(counts(&folder.path().join("events")), ("spark", 2, 0, 0));
     let journal = write("run.out/.hindmost/journal.jsonl", JOURNAL);
-    assert_eq!(kind(&folder.path().join("run.out")).unwrap(), LogKind::Journal(journal));
+    let out = folder.path().join("run.out");
+    let read = log::read(&out, &Columns::default(), Wanted::DIAGNOSES, None).unwrap();
+    assert_eq!((read.kind, read.name), (Kind::Journal, journal.display().to_string()));
     write("empty/nothing.txt", "");
     assert!(matches!(kind(&folder.path().join("empty")), Err(TraceError::Directory { .. })));
     // The Spark reader reads any other file, and describes it in an error.
-    assert_eq!(kind(&write("letter", "Dear Sir,\n")).unwrap(), LogKind::Spark);
+    assert_eq!(kind(&write("letter", "Dear Sir,\n")).unwrap(), Kind::Spark);
     assert!(matches!(diagnose(&folder.path().join("letter"), None), Err(TraceError::NotSpark { .. })));
 }
 
@@ -100,7 +104,7 @@ fn a_folder_of_two_kinds_warns_of_logs_left_out() {
     let warnings = warnings_of(folder.path());
     assert!(warnings.contains("8 Spark event logs") && warnings.contains("spark/app-5 and 3 more;"), "{warnings}");
     // The warning is also given for a replay.
-    let trace = hindmost_trace::hadoop::open(folder.path(), None).unwrap();
+    let trace = open(folder.path()).unwrap();
     assert!(trace.summary().warnings.iter().any(|warning| warning.contains("8 Spark event logs")));
     // With a Spark log in the folder itself, the Hadoop logs are left out.
     write("app-0", &SPARK.replace("app-1", "app-0"));
@@ -116,18 +120,18 @@ fn a_stream_is_recognised_by_its_beginning() {
     {
         let all = [text.as_bytes().to_vec(), packed("gzip", text), packed("zstd", text), packed("lz4", text)];
         for bytes in all {
-            let (summary, ..) = diagnose_stream(&bytes[..], "standard input", None).unwrap();
+            let (summary, ..) = diagnose_stream(&bytes[..], "standard input").unwrap();
             let counts = (summary.format, summary.attempts, summary.speculative_attempts, summary.killed_attempts);
             assert_eq!(counts, expected);
         }
     }
-    assert_eq!(diagnose_stream(JOURNAL.as_bytes(), "x", None).unwrap().0.format, "journal");
+    assert_eq!(diagnose_stream(JOURNAL.as_bytes(), "x").unwrap().0.format, "journal");
     // The log is longer than the part that is read to recognise it.
     let (long, made) = crate::support::Maker::whole(3 << 20);
-    let (summary, ..) = diagnose_stream(&crate::support::packed("zstd", &long)[..], "x", None).unwrap();
+    let (summary, ..) = diagnose_stream(&crate::support::packed("zstd", &long)[..], "x").unwrap();
     assert_eq!((summary.attempts, summary.warnings.len()), (made.attempts, 0));
     for nothing in ["", "Dear Sir,\n"] {
-        let error = diagnose_stream(nothing.as_bytes(), "standard input", None).unwrap_err().to_string();
+        let error = diagnose_stream(nothing.as_bytes(), "standard input").unwrap_err().to_string();
         assert!(error.contains("standard input") && error.contains("Rumen trace"), "{error}");
     }
 }
@@ -144,7 +148,7 @@ fn findings_and_diagnoses_have_the_same_stragglers() {
         many += &format!("{task},n{},{start},{}\n", task % 2, start + seconds);
     }
     for (log, stragglers) in [(two, 0), (many, 5)] {
-        let (_, findings, diagnoses) = diagnose_stream(log.as_bytes(), "log", None).unwrap();
+        let (_, findings, diagnoses) = diagnose_stream(log.as_bytes(), "log").unwrap();
         let of_phases: u64 = findings.phases.iter().map(|phase| phase.stragglers.tasks).sum();
         let found = [findings.stragglers.tasks, of_phases, diagnoses[0].stragglers.tasks];
         assert_eq!(found, [stragglers; 3], "{log}");
@@ -158,7 +162,7 @@ fn findings_and_diagnoses_have_the_same_waiting_time() {
     for (tasks, seconds) in [(19, 0.0), (20, 1.0), (21, 1.0), (39, 1.0), (41, 2.0), (100, 5.0), (101, 5.0)] {
         let rows = (0..tasks).map(|task| format!("{task},0,{}\n", task + 1));
         let log = format!("task,start,end\n{}", rows.collect::<String>());
-        let (_, findings, diagnoses) = diagnose_stream(log.as_bytes(), "log", None).unwrap();
+        let (_, findings, diagnoses) = diagnose_stream(log.as_bytes(), "log").unwrap();
         let found = [findings.waiting.seconds, diagnoses[0].finished_last.all.seconds];
         assert_eq!(found, [seconds; 2], "{tasks} tasks");
     }

@@ -3,11 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use crate::counts::{counts_at, counts_of};
+use crate::reading::{counts_at, counts_of, open, open_stream};
 use crate::support::{CODECS, Maker, packed};
 use hindmost_trace::TraceError;
 use hindmost_trace::TraceSummary;
-use hindmost_trace::spark::{open, read_spark};
 
 fn count(data: &[u8]) -> TraceSummary {
     counts_of(data).unwrap()
@@ -26,12 +25,12 @@ fn a_compressed_log_gives_the_counts_of_the_plain_log() {
     let plain = count(&log);
     assert_eq!((plain.attempts, plain.killed_attempts), (made.attempts, made.killed));
     assert_eq!(plain.warnings, [""; 0]);
-    let replay = read_spark(log.as_slice(), "log", None).unwrap();
+    let replay = open_stream(log.as_slice(), "log").unwrap();
     for codec in CODECS {
         let packed_log = packed(codec, &log);
         assert!(packed_log.len() * 4 < log.len(), "{codec}");
         assert_eq!(count(&packed_log), plain, "{codec}");
-        let same = read_spark(packed_log.as_slice(), "log", None).unwrap();
+        let same = open_stream(packed_log.as_slice(), "log").unwrap();
         assert_eq!(same.workload_jobs(), replay.workload_jobs(), "{codec}");
         assert_eq!(same.attempts(), replay.attempts(), "{codec}");
         // The log is split into two streams in the middle of a line.
@@ -54,7 +53,7 @@ fn the_compression_is_recognised_by_bytes_not_name() {
         assert_eq!(counts_at(&path, Some(&mut on_progress)).unwrap(), plain);
         // Progress is reported in compressed bytes.
         assert_eq!(last, (bytes.len() as u64, Some(bytes.len() as u64)));
-        assert_eq!(open(&path, None).unwrap().summary().attempts, plain.attempts);
+        assert_eq!(open(&path).unwrap().summary().attempts, plain.attempts);
     }
     let path = folder.path().join("plain.zstd");
     fs::write(&path, &log).unwrap();

@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::counts::{counts_at, counts_of};
+use crate::reading::{counts_at, counts_of, open};
 use crate::support::packed;
+use hindmost_trace::Kind;
 use hindmost_trace::TraceError;
-use hindmost_trace::spark::{is_log_directory, open};
+use hindmost_trace::log::kind;
 
 /// Returns a log of one job with `tasks` tasks. If not `ended`, the log has no end of the application.
 fn log(id: &str, attempt: Option<u32>, tasks: u32, ended: bool) -> String {
@@ -73,13 +74,13 @@ fn parts_of_a_rolling_log_are_read_in_numeric_order() {
     assert!(parts.len() > 10, "fewer than 11 parts do not show that 10 comes after 9");
     for codec in [None, Some("zstd"), Some("lz4"), Some("snappy"), Some("lzf"), Some("gzip")] {
         let folder = rolled(&home.path().join(codec.unwrap_or("plain")), "app-1", &parts, codec, "");
-        assert!(is_log_directory(&folder));
+        assert_eq!(kind(&folder).unwrap(), Kind::Spark);
         let mut last = (0, None);
         let mut on_progress = |read, total| last = (read, total);
         assert_eq!(counts_at(&folder, Some(&mut on_progress)).unwrap(), whole, "{codec:?}");
         assert_eq!(Some(last.0), last.1, "{codec:?}");
-        let trace = open(&folder, None).unwrap();
-        assert_eq!((trace.applications().len(), trace.workload_jobs().len()), (1, 1));
+        let trace = open(&folder).unwrap();
+        assert_eq!((trace.recordings().len(), trace.workload_jobs().len()), (1, 1));
         assert_eq!(trace.summary().warnings, [""; 0]);
     }
 }
@@ -147,23 +148,15 @@ fn a_directory_of_logs_is_read_as_many_applications() {
     fs::write(path("app-3_2.snappy"), packed("snappy", log("app-3", Some(2), 5, true).as_bytes())).unwrap();
     rolled(home.path(), "app-4", &parts(&log("app-4", None, 6, true), 4), Some("gzip"), "");
     fs::write(path("app-5.inprogress"), log("app-5", None, 7, false)).unwrap();
-    let trace = open(home.path(), None).unwrap();
+    let trace = open(home.path()).unwrap();
     let summary = trace.summary();
     assert_eq!((summary.jobs, summary.tasks, summary.nodes), (6, 2 + 3 + 4 + 5 + 6 + 7, 6));
     assert_eq!(summary.spark.unwrap().applications, 6);
     mentions(&summary.warnings, "The directory holds 6 applications");
     mentions(&summary.warnings, "The end of 1 of the 6 applications is missing");
     assert_eq!(summary.warnings.len(), 2, "{:?}", summary.warnings);
-    let ids: Vec<_> = trace.applications().iter().map(|a| (a.id.as_deref().unwrap(), a.attempt.as_deref())).collect();
-    let expected = [
-        ("app-1", None),
-        ("app-2", None),
-        ("app-3", Some("1")),
-        ("app-3", Some("2")),
-        ("app-5", None),
-        ("app-4", None),
-    ];
-    assert_eq!(ids, expected);
+    let prefixes: Vec<&str> = trace.recordings().iter().map(|recording| &*recording.prefix).collect();
+    assert_eq!(prefixes, ["app-1 ", "app-2 ", "app-3_1 ", "app-3_2 ", "app-5 ", "app-4 "]);
     let names: Vec<_> = trace.workload_jobs().iter().map(|job| &*job.spec.name).collect();
     assert_eq!(names[2..4], ["app-3_1 job 0", "app-3_2 job 0"]);
     assert_eq!(counts_at(home.path(), None).unwrap(), *summary);
@@ -214,7 +207,7 @@ fn other_files_and_duplicate_logs_give_warnings() {
 fn a_directory_without_a_log_is_refused() {
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("notes.txt"), "notes\n").unwrap();
-    assert!(!is_log_directory(home.path()));
+    assert!(kind(home.path()).is_err());
     let error = counts_at(home.path(), None).unwrap_err();
     assert!(matches!(error, TraceError::Directory { .. }), "{error}");
     assert!(error.to_string().contains("without a log that can be read"), "{error}");
@@ -251,11 +244,11 @@ fn parts_of_databricks_are_one_log() {
     for (context, name) in [(Some(i64::MAX), "numbered"), (None, "unnumbered")] {
         let folder = home.path().join(name);
         delivered(&folder, context, 1, &parts);
-        assert!(is_log_directory(&folder));
+        assert_eq!(kind(&folder).unwrap(), Kind::Spark);
         assert_eq!(counts_at(&folder, None).unwrap(), whole, "{name}");
-        let trace = open(&folder, None).unwrap();
+        let trace = open(&folder).unwrap();
         let version = context.map(|_| "3.1.2".to_owned());
-        assert_eq!((trace.applications().len(), &trace.applications()[0].spark_version), (1, &version));
+        assert_eq!((trace.recordings().len(), &trace.recordings()[0].version), (1, &version));
     }
     // In a folder of such folders, each is a log; those of the same application are read once.
     delivered(&home.path().join("other"), Some(2), 1, &self::parts(&log("app-2", None, 4, true), 7));

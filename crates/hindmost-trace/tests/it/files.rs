@@ -3,9 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::counts::counts_at;
+use crate::reading::{counts_at, open};
 use hindmost_trace::TraceError;
-use hindmost_trace::spark::open;
 
 #[test]
 fn progress_reports_the_size_of_a_file() {
@@ -25,13 +24,13 @@ fn progress_reports_the_size_of_a_file() {
 fn files_that_cannot_be_opened_give_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let missing = directory.path().join("missing");
-    let error = open(&missing, None).unwrap_err();
+    let error = open(&missing).unwrap_err();
     assert!(matches!(error, TraceError::Open { .. }));
     let text = error.to_string();
     assert!(text.contains("missing") && text.contains("no such file"), "{text}");
-    let error = open(directory.path(), None).unwrap_err();
+    let error = open(directory.path()).unwrap_err();
     assert!(matches!(error, TraceError::Directory { .. }), "{error}");
-    assert!(open(Path::new(""), None).is_err());
+    assert!(open(Path::new("")).is_err());
 }
 
 #[cfg(unix)]
@@ -45,7 +44,7 @@ fn a_file_without_read_permission_gives_an_error() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     // The superuser may read the file regardless of its mode.
     if fs::File::open(&path).is_err() {
-        let text = open(&path, None).unwrap_err().to_string();
+        let text = open(&path).unwrap_err().to_string();
         assert!(text.contains("permission denied"), "{text}");
     }
 }

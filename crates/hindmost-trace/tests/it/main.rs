@@ -2,11 +2,11 @@
 
 mod any;
 mod compressed;
-mod counts;
 mod directories;
 mod files;
-mod findings;
 mod memory;
 mod more_logs;
+mod reading;
+mod real_findings;
 mod real_logs;
 mod support;

@@ -4,9 +4,9 @@
 
 use std::io::{self, Read};
 
+use crate::reading::diagnose_stream;
 use crate::support::{Made, Maker};
 use hindmost_testing::{is_nightly, left_out};
-use hindmost_trace::spark::diagnose_spark;
 
 /// Returns the peak memory of the process so far, in KiB; `None` if the system does not report it.
 fn peak() -> Option<u64> {
@@ -42,7 +42,7 @@ const BYTES: u64 = 64 << 20;
 
 fn read(applications: u64) {
     let mut log = Applications { open: Maker::new(BYTES), left: applications, made: Vec::new() };
-    let (counted, findings, diagnoses) = diagnose_spark(&mut log, "made", None).unwrap();
+    let (counted, findings, diagnoses) = diagnose_stream(&mut log, "made").unwrap();
     let sum = |of: fn(&Made) -> u64| log.made.iter().map(of).sum::<u64>();
     let more = counted.spark.unwrap();
     assert_eq!((more.applications, diagnoses.len() as u64), (applications, applications));

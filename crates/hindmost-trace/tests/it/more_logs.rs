@@ -2,17 +2,16 @@
 
 use std::path::PathBuf;
 
+use crate::reading::{Trace, diagnose, open};
 use hindmost_core::metrics::Cause;
 use hindmost_trace::hadoop::JobEnds;
-use hindmost_trace::spark::{SparkTrace, diagnose, open};
-use hindmost_trace::{any, hadoop};
 
 fn log(path: &str) -> Option<PathBuf> {
     hindmost_testing::data("more").map(|folder| folder.join(path))
 }
 
-fn opened(path: &str) -> Option<SparkTrace> {
-    Some(open(&log(path)?, None).unwrap())
+fn opened(path: &str) -> Option<Trace> {
+    Some(open(&log(path)?).unwrap())
 }
 
 #[test]
@@ -23,7 +22,7 @@ fn parts_of_databricks_are_one_application() {
         let Some(trace) = opened(path) else { return };
         let summary = trace.summary();
         assert_eq!((summary.jobs, summary.stages, summary.tasks, summary.nodes), expected, "{path}");
-        assert_eq!((summary.spark.unwrap().applications, trace.applications().len()), (1, 1), "{path}");
+        assert_eq!((summary.spark.unwrap().applications, trace.recordings().len()), (1, 1), "{path}");
         let missing =
             summary.warnings.iter().find(|warning| warning.contains("missing") && !warning.contains("The end"));
         assert_eq!(missing, None, "{path}");
@@ -39,7 +38,7 @@ fn attempts_that_ended_twice_count_once() {
     // The cluster had 16 slots for 444 s.
     assert!(findings.machine_time.total < 16.0 * 444.0, "{:?}", findings.machine_time);
     assert!((findings.machine_time.total - 6716.185).abs() < 1e-6, "{:?}", findings.machine_time);
-    let trace = open(&path, None).unwrap();
+    let trace = open(&path).unwrap();
     assert_eq!((trace.summary().attempts, trace.summary().failed_attempts), (89, 9));
     assert!(trace.cluster_nodes().iter().all(|node| node.slots == 4));
 }
@@ -52,7 +51,7 @@ fn hadoop_tasks_without_attempts_and_unsuccessful_jobs_are_counted() {
         ("hadoop/input-trace.json", 203, 19, jobs(2, 0, 1, 1), vec!["1 job was killed", "1 job has no end in the log"]),
     ] {
         let Some(path) = log(path) else { return };
-        let (summary, findings, _) = any::diagnose(&path, None).unwrap();
+        let (summary, findings, _) = diagnose(&path, None).unwrap();
         let facts = summary.hadoop.as_ref().unwrap();
         assert_eq!((summary.tasks, facts.tasks_without_attempt, facts.jobs), (tasks, without, ends));
         for text in warnings {
@@ -60,7 +59,7 @@ fn hadoop_tasks_without_attempts_and_unsuccessful_jobs_are_counted() {
             assert!(all.any(|warning| warning.starts_with(text)), "{text}: {:?}", summary.warnings);
         }
         assert!(!summary.warnings.iter().any(|warning| warning.contains("records are missing")));
-        let trace = hadoop::open(&path, None).unwrap();
+        let trace = open(&path).unwrap();
         let replayed: u64 =
             trace.workload_jobs().iter().flat_map(|job| &job.spec.phases).map(|p| u64::from(p.tasks)).sum();
         assert_eq!(replayed, findings.tasks, "{}", path.display());
@@ -92,7 +91,7 @@ fn an_executor_has_a_slot_for_each_attempt_at_a_time() {
 #[test]
 fn stragglers_of_stages_are_those_of_the_diagnosis() {
     let Some(path) = log("spark/nds_q72_dataproc_2_2.zstd") else { return };
-    let (_, findings, diagnoses) = any::diagnose(&path, None).unwrap();
+    let (_, findings, diagnoses) = diagnose(&path, None).unwrap();
     let of_cause = |cause| {
         let mut causes = diagnoses.iter().flat_map(|one| &one.stragglers.causes);
         causes.find(|found| found.cause == cause).map_or(0, |found| found.tasks)

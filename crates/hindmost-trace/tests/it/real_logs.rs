@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::counts::{counts_at, counts_of};
+use crate::reading::{counts_at, counts_of, open, open_stream};
 use crate::support::{CODECS, packed};
 use hindmost_core::workload::Durations;
-use hindmost_trace::Outcome;
-use hindmost_trace::spark::{open, read_spark};
+use hindmost_trace::recording::Ended;
 use serde_json::{Value, json};
 
 fn logs() -> Vec<PathBuf> {
@@ -103,7 +102,7 @@ fn count(text: &str) -> Value {
 fn counts_match_a_complete_parse_of_all_lines() {
     for path in logs() {
         let expected = count(&fs::read_to_string(&path).unwrap());
-        for summary in [counts_at(&path, None).unwrap(), open(&path, None).unwrap().summary().clone()] {
+        for summary in [counts_at(&path, None).unwrap(), open(&path).unwrap().summary().clone()] {
             let mut counted = serde_json::to_value(&summary).unwrap();
             let counted_keys = counted.as_object_mut().unwrap();
             for key in ["warnings", "failures", "killed_by"] {
@@ -179,7 +178,7 @@ fn jobs_of_adaptive_queries_are_joined() {
     let Some(path) = log("aqeshuffle_eventlog") else {
         return;
     };
-    let trace = open(&path, None).unwrap();
+    let trace = open(&path).unwrap();
     let [job] = trace.workload_jobs() else { panic!("one query") };
     assert_eq!(&*job.spec.name, "jobs 0-3: count at <console>:25");
     let after: Vec<_> = job.spec.phases.iter().map(|phase| phase.after.clone()).collect();
@@ -208,7 +207,7 @@ fn durations_are_those_of_the_first_success() {
             let seconds = (finish - launch).max(1) as f64 / 1000.0;
             expected.entry(format!("stage {stage}")).or_default().push(seconds);
         }
-        let trace = open(&path, None).unwrap();
+        let trace = open(&path).unwrap();
         let mut read = BTreeMap::new();
         for job in trace.workload_jobs() {
             for (phase, durations) in job.spec.phases.iter().zip(&job.durations) {
@@ -230,10 +229,11 @@ fn originals_that_lost_to_speculative_copies_are_found() {
     let Some(path) = log("straggler-app-20261121002735-0000") else {
         return;
     };
-    let trace = open(&path, None).unwrap();
-    let outcomes: Vec<_> = trace.attempts().iter().map(|a| (a.speculative, a.outcome)).collect();
-    let lost = (false, Outcome::Lost);
-    let won = (true, Outcome::Won);
+    let trace = open(&path).unwrap();
+    let mut copied: Vec<_> = trace.attempts().into_iter().filter(|row| row.speculative || !row.wins).collect();
+    copied.sort_by(|a, b| a.start.total_cmp(&b.start));
+    let outcomes: Vec<_> = copied.iter().map(|row| (row.speculative, row.ended, row.wins)).collect();
+    let (lost, won) = ((false, Ended::Killed, false), (true, Ended::Succeeded, true));
     assert_eq!(outcomes, [lost, lost, won, won]);
     assert!(trace.cluster_nodes().iter().all(|node| node.slots == 2));
 }
@@ -244,7 +244,7 @@ fn real_logs_cut_anywhere_are_read() {
         let bytes = fs::read(&path).unwrap();
         for part in 1..=20 {
             let cut = bytes.len() * part / 21;
-            let trace = read_spark(&bytes[..cut], "cut", None).unwrap();
+            let trace = open_stream(&bytes[..cut], "cut").unwrap();
             assert!(!trace.summary().warnings.is_empty(), "{} at {cut}", path.display());
             let text = String::from_utf8_lossy(&bytes[..cut]);
             let ends = text

@@ -4,30 +4,30 @@ mod forecasts;
 mod gathering;
 mod side_by_side;
 mod spool;
+mod texts;
 
 use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use hindmost_core::metrics::Diagnosis;
 use hindmost_report::diagnosis as report;
 use hindmost_report::html::{ApplicationPage, ApplicationsPage, Step, application_page, applications_page};
-use hindmost_report::text::{counted, escaped, indented};
-use hindmost_trace::any;
+use hindmost_report::text::{counted, escaped};
+use hindmost_trace::log;
 
 use crate::cli::AdviseArgs;
 use crate::failure::{Failure, Outcome};
 use crate::{files, terminal};
 
+use super::report::of_tables;
 use gathering::{Gathered, Repeated};
+use texts::{REPORT, of_one, said};
 
 /// The most applications that are shown one by one. The JSON document has all.
 const SHOWN: usize = 20;
 /// The most logs that can't be read that are named on standard error. The JSON document has all.
 const NAMED: usize = 20;
-/// The page of all applications; if there is only one, of this one.
-const REPORT: &str = "report.html";
 /// The document with everything.
 const DOCUMENT: &str = "advice.json";
 
@@ -38,8 +38,8 @@ pub fn run(args: &AdviseArgs) -> Outcome {
         files::new_folder(folder)?;
     }
     let columns = args.columns.clone().with_states(args.states.clone());
-    let mut gathered =
-        gathering::read(&logs, &columns, args.out.as_deref(), SHOWN.max(args.forecasts.unwrap_or(SHOWN)))?;
+    let (longest, wants_forecasts) = (forecasts::longest(SHOWN, args.forecasts), args.forecasts != Some(0));
+    let mut gathered = gathering::read(&logs, &columns, args.out.as_deref(), (longest, wants_forecasts))?;
     if gathered.logs == 0 {
         if let Some(folder) = &args.out {
             // It is empty.
@@ -48,7 +48,7 @@ pub fn run(args: &AdviseArgs) -> Outcome {
         let why: Vec<String> = gathered.unread.iter().map(|unread| unread.error.clone()).collect();
         return Err(Failure::input(why.join("\n")));
     }
-    forecasts::add(&mut gathered, &columns, args.out.as_deref(), args.forecasts)?;
+    forecasts::add(&mut gathered, args.out.as_deref(), args.forecasts)?;
     for unread in gathered.unread.iter().take(NAMED) {
         eprintln!("left out: {}", escaped(&unread.error));
     }
@@ -91,7 +91,7 @@ fn about_both(again: &Repeated) -> String {
 
 /// Returns the logs themselves: a folder that is no log is replaced by what is in it.
 fn each(paths: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
-    let stream = Path::new(any::STANDARD_INPUT);
+    let stream = Path::new(log::STANDARD_INPUT);
     if paths.iter().filter(|path| *path == stream).count() > 1 {
         return Err(Failure::input("the standard input (-) is named twice; name it once"));
     }
@@ -107,14 +107,14 @@ fn each(paths: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
     let mut all = Vec::new();
     collect(paths, &mut HashSet::new(), &mut all);
     // As in `hindmost advise done/*`.
-    let (beside, logs): (Vec<PathBuf>, Vec<PathBuf>) = all.into_iter().partition(|path| any::is_beside_logs(path));
+    let (beside, logs): (Vec<PathBuf>, Vec<PathBuf>) = all.into_iter().partition(|path| log::is_beside_logs(path));
     Ok(if logs.is_empty() { beside } else { logs })
 }
 
 /// Adds the logs at these paths, each file and folder once, however many links lead to it.
 fn collect(paths: &[PathBuf], seen: &mut HashSet<PathBuf>, all: &mut Vec<PathBuf>) {
     for path in paths {
-        if path != Path::new(any::STANDARD_INPUT) {
+        if path != Path::new(log::STANDARD_INPUT) {
             // A pipe, such as `<(zcat log.gz)`, has no place. A link that leads nowhere is named with the logs that can't be read.
             let Ok(place) = path.canonicalize() else {
                 all.push(path.clone());
@@ -124,7 +124,7 @@ fn collect(paths: &[PathBuf], seen: &mut HashSet<PathBuf>, all: &mut Vec<PathBuf
                 continue;
             }
         }
-        let parts = any::parts(path);
+        let parts = log::parts(path);
         if parts.is_empty() {
             all.push(path.clone());
         } else {
@@ -149,15 +149,6 @@ fn text(gathered: &Gathered, width: u16) -> String {
         text += &format!("\n… and {}: --json and --out DIR have all\n", counted(more as u64, "more application"));
     }
     text
-}
-
-/// Returns the text about one application, with warnings about its log.
-fn of_one(log: &str, one: &Diagnosis, warnings: &[String], width: u16) -> String {
-    format!("{}\n{}{}", escaped(log), report::text(one, width), said(warnings, width))
-}
-
-fn said(warnings: &[String], width: u16) -> String {
-    warnings.iter().map(|warning| indented("  warning: ", &escaped(warning), usize::from(width).max(40))).collect()
 }
 
 /// Writes the JSON document, with a line for each log.
@@ -189,7 +180,11 @@ fn write(folder: &Path, gathered: &Gathered, args: &AdviseArgs) -> Outcome {
         let logs = args.logs.iter().map(|log| escaped(&log.display().to_string()));
         let again = Step {
             text: "Read the same logs again:".to_owned(),
-            code: format!("hindmost advise {} --out DIR", logs.collect::<Vec<_>>().join(" ")),
+            code: format!(
+                "hindmost advise {}{} --out DIR",
+                logs.collect::<Vec<_>>().join(" "),
+                of_tables(&args.columns, &args.states)
+            ),
         };
         applications_page(&ApplicationsPage {
             total: &gathered.total,

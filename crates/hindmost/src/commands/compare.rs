@@ -1,6 +1,6 @@
 //! The common part of `simulate` and `replay`: reads the options, runs the experiments, prints and writes the results.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use hindmost_core::estimator::Knowledge;
@@ -21,7 +21,6 @@ use hindmost_sim::recommendation::recommendation;
 use hindmost_sim::records;
 use hindmost_sim::scenario::full_key;
 use hindmost_sim::world_notes;
-use hindmost_trace::any;
 
 use crate::cli::{RecordsForm, RunArgs};
 use crate::failure::{Failure, Outcome};
@@ -29,7 +28,6 @@ use crate::progress::Progress;
 use crate::{files, stop, terminal};
 
 use super::report::{self, Subject};
-use super::trace::with_progress;
 
 /// Values that `--set` or `--sweep` gives: pairs of key and value.
 pub type Settings = Vec<(String, String)>;
@@ -149,6 +147,8 @@ pub struct Comparisons<'a> {
     pub decisive: Option<f64>,
     /// The recorded times of the jobs of logs, and those of replays of the policies that ran.
     pub recorded: Vec<RecordedTime>,
+    /// What the applications of logs spent their time on, for a page.
+    pub applications: Vec<Diagnosis>,
 }
 
 /// Runs all points, prints the comparison and writes the files of `--out`. `what` names the scenario or the logs, as on the command
@@ -160,7 +160,7 @@ pub fn run(
     what: &Subject<'_>,
     about: &Comparisons<'_>,
 ) -> Outcome {
-    let Comparisons { description, correlations, decisive, ref recorded } = *about;
+    let Comparisons { description, correlations, decisive, ref recorded, .. } = *about;
     let Some(first) = points.first() else { return Ok(()) };
     notes.extend(about_seeds(points));
     notes.extend(about_placement(points));
@@ -273,12 +273,11 @@ pub fn run(
         write(folder, &compared, description)?;
         let curves: Vec<_> = results.iter().flat_map(curves).collect();
         let again = report::again(what, args, description);
-        let applications = recorded_applications(what);
         let page = ComparisonPage {
             compared: &compared,
             curves: &curves,
             jobs: &jobs,
-            applications: &applications,
+            applications: &about.applications,
             again: &again,
         };
         files::write(&folder.join("report.html"), &comparison_page(&page))?;
@@ -288,17 +287,6 @@ pub fn run(
     } else {
         terminal::print(&comparison::text(&compared, terminal::width()))
     }
-}
-
-/// Returns what the applications of the logs of a replay spent their time on. The logs are read again, because a replay keeps only
-/// what it needs.
-fn recorded_applications(what: &Subject<'_>) -> Vec<Diagnosis> {
-    let Subject::Logs(logs) = what else { return Vec::new() };
-    let read = |log: &PathBuf| {
-        // A log that was replayed can be read, unless it has changed since or is a stream.
-        with_progress(|progress| any::diagnose(log, Some(progress))).map_or_else(|_| Vec::new(), |(.., found)| found)
-    };
-    logs.iter().filter(|log| log.is_file() || log.is_dir()).flat_map(read).collect()
 }
 
 /// The runs for other correlations than a point's own, with their plan.

@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::journal::Header;
+use hindmost_core::metrics::Diagnosis;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::workload::{DemandByName, WorkloadJob};
 use hindmost_forecast::cluster::{node, of_executor, with_unique_names};
 use hindmost_forecast::world::World;
 use hindmost_sim::experiment::NodeKind;
-use hindmost_trace::any::{self, LogKind};
+use hindmost_trace::journal::{self, RecordedRun};
+use hindmost_trace::log::{self, Log};
+use hindmost_trace::replay::{RecordedNode, Replay};
 use hindmost_trace::table::Columns;
-use hindmost_trace::tasks::{self, TaskFormat};
-use hindmost_trace::{COPIES_NOTE, RecordedNode, SITUATED_NOTE, TraceSummary, hadoop, journal, spark};
+use hindmost_trace::{COPIES_NOTE, Kind, SITUATED_NOTE, TraceError, TraceSummary, Wanted};
 
 use crate::failure::{Failure, Outcome};
 
@@ -40,6 +42,8 @@ pub struct Recorded {
     pub world: Option<World>,
     /// The header of a journal, which has policy, order and progress model; `None` for logs.
     pub header: Option<Header>,
+    /// What the applications spent their time on, if that was wanted.
+    pub diagnoses: Vec<Diagnosis>,
 }
 
 impl Recorded {
@@ -62,19 +66,21 @@ impl Recorded {
     }
 }
 
-/// Reads a log or journal.
-pub fn read(path: &Path, columns: &Columns) -> Outcome<Recorded> {
-    if path == Path::new(any::STANDARD_INPUT) {
+/// Reads a log or journal, once. With `diagnoses`, also finds out what its applications spent their time on.
+pub fn read(path: &Path, columns: &Columns, diagnoses: bool) -> Outcome<Recorded> {
+    if path == Path::new(log::STANDARD_INPUT) {
         return Err(Failure::input(
-            "replay reads a log more than once, so not from standard input: save it as a file and give its path",
+            "the results of a replay name its log, so it comes from a file, not from standard input: save it as a file and give its path",
         ));
     }
-    match any::kind_with(path, columns).map_err(Failure::input)? {
-        LogKind::Journal(found) => of_journal(&found, path.display().to_string()),
-        LogKind::Hadoop => of_hadoop(path),
-        LogKind::Tasks(format) => of_tasks(path, format, columns),
-        LogKind::Spark => of_spark(path),
-    }
+    let wanted = Wanted { diagnoses, ..Wanted::REPLAYS };
+    let mut log = with_progress(|progress| log::read(path, columns, wanted, Some(progress)))?;
+    let diagnoses = std::mem::take(&mut log.diagnoses);
+    let recorded = match log.take_run() {
+        Some(run) => of_journal(run, &log, path),
+        None => of_log(log, path),
+    }?;
+    Ok(Recorded { diagnoses, ..recorded })
 }
 
 /// Returns why a log has no job to replay.
@@ -94,44 +100,30 @@ fn nothing_to_replay(summary: &TraceSummary) -> String {
     format!("{tasks} finished, but none has a launch time with a later finish time, {nothing}")
 }
 
-fn of_journal(path: &Path, name: String) -> Outcome<Recorded> {
-    let trace = with_progress(|progress| journal::open(path, Some(progress)))?;
-    let mut notes = trace.notes;
-    notes.extend(trace.summary.warnings);
-    if trace.header.knowledge == Knowledge::History {
+fn of_journal(run: RecordedRun, log: &Log, path: &Path) -> Outcome<Recorded> {
+    let RecordedRun { header, jobs, nodes, mut notes } = run;
+    let Some(jobs) = jobs else { return Err(Failure::input(TraceError::NothingFinished { name: log.name.clone() })) };
+    notes.extend(log.summary.warnings.iter().chain(log.about_replays()).cloned());
+    if header.knowledge == Knowledge::History {
         notes.push(
             "the run used knowledge history, which is for live runs only; the replay uses age instead".to_owned(),
         );
     }
     Ok(Recorded {
-        dimensions: trace.header.dimensions.clone(),
+        name: path.display().to_string(),
+        dimensions: header.dimensions.clone(),
         nodes: with_unique_names(
-            trace
-                .nodes
+            nodes
                 .iter()
                 .map(|found| NodeKind { power: found.power.clone(), ..node(&found.name, found.capacity, found.speed) }),
         ),
-        jobs: Arc::new(trace.jobs),
+        jobs: Arc::new(jobs),
         about_durations: journal::COPIES_NOTE,
         notes,
         world: None,
-        header: Some(trace.header),
-        name,
+        header: Some(header),
+        diagnoses: Vec::new(),
     })
-}
-
-fn of_spark(path: &Path) -> Outcome<Recorded> {
-    let trace = with_progress(|progress| spark::open(path, Some(progress)))?;
-    let version = trace.applications().first().and_then(|application| application.spark_version.clone());
-    let world = trace.world().cloned().map(|world| World::of_spark(world, version.as_deref()));
-    let (summary, mut jobs, mut recorded, _) = trace.into_parts();
-    if let Some(world) = &world {
-        world.recorded.give_durations(&mut jobs);
-    }
-    for node in &mut recorded {
-        node.name = executor_name(node);
-    }
-    of_slots(path, summary, jobs, &recorded, world)
 }
 
 /// Returns the name of an executor as a node: `executor-4@host`. If the log has several applications, the
@@ -143,48 +135,38 @@ fn executor_name(node: &RecordedNode) -> String {
     format!("{application}{gap}executor-{id}{at}{}", node.host)
 }
 
-fn of_hadoop(path: &Path) -> Outcome<Recorded> {
-    // These logs do not record the nodes' memory, only their slots.
-    let trace = with_progress(|progress| hadoop::open(path, Some(progress)))?.without_memory();
-    let world = World::of_hadoop(trace.world().clone(), trace.summary().speculative_attempts > 0);
-    let (summary, mut jobs, recorded, _) = trace.into_parts();
-    world.recorded.give_durations(&mut jobs);
-    of_slots(path, summary, jobs, &recorded, Some(world))
-}
-
-fn of_tasks(path: &Path, format: TaskFormat, columns: &Columns) -> Outcome<Recorded> {
-    let trace = with_progress(|progress| tasks::open(path, format, columns, Some(progress)))?;
-    let found = trace.as_it_ran().cloned();
-    let (summary, jobs, recorded, _) = trace.into_parts();
-    let Some(found) = found else { return of_slots(path, summary, jobs, &recorded, None) };
-    let world = World::of_tasks(found.world, format);
-    let mut jobs = found.jobs;
-    world.recorded.give_durations(&mut jobs);
-    let mut recorded = of_slots(path, summary, jobs, &found.nodes, Some(world))?;
-    if found.had_copies {
-        recorded.notes.push(COPIES_RAN.to_owned());
-    }
-    Ok(recorded)
-}
-
 /// Returns jobs and nodes of a log that gives the number of slots of each node.
-fn of_slots(
-    path: &Path,
-    summary: TraceSummary,
-    jobs: Vec<WorkloadJob>,
-    recorded: &[RecordedNode],
-    world: Option<World>,
-) -> Outcome<Recorded> {
+fn of_log(log: Log, path: &Path) -> Outcome<Recorded> {
+    let (kind, version) = (log.kind, log.version().map(str::to_owned));
+    let summary = log.summary.clone();
+    let (Replay { mut jobs, nodes: mut recorded, world, had_copies, .. }, about) = log.into_replay();
     if jobs.is_empty() {
         return Err(Failure::input(format!("{}: {}", path.display(), nothing_to_replay(&summary))));
     }
+    if kind == Kind::Spark {
+        for node in &mut recorded {
+            node.name = executor_name(node);
+        }
+    }
+    let world = world.map(|world| match kind {
+        Kind::Hadoop => World::of_hadoop(world, summary.speculative_attempts > 0),
+        Kind::Tasks(format) => World::of_tasks(world, format),
+        Kind::Spark | Kind::Journal => World::of_spark(world, version.as_deref()),
+    });
     let mut notes = summary.warnings;
+    notes.extend(about);
     let (nodes, note) = match &world {
         Some(world) => (with_unique_names(recorded.iter().map(of_executor)), world.about()),
-        None => cluster(recorded),
+        None => cluster(&recorded),
     };
     notes.extend(note);
+    if let Some(world) = &world {
+        world.recorded.give_durations(&mut jobs);
+        // Other engines say what started copies.
+        notes.extend((had_copies && matches!(kind, Kind::Tasks(_))).then(|| COPIES_RAN.to_owned()));
+    }
     Ok(Recorded {
+        name: path.display().to_string(),
         // A slot is one cpu.
         dimensions: Dimensions::of([&DemandByName::new()]).unwrap_or_else(|_| Dimensions::one_slot()),
         nodes,
@@ -193,7 +175,7 @@ fn of_slots(
         notes,
         world,
         header: None,
-        name: path.display().to_string(),
+        diagnoses: Vec::new(),
     })
 }
 

@@ -42,8 +42,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
     for set in &swept {
         settings(args, set)?;
     }
-    let columns = args.columns.clone().with_states(args.states.clone());
-    let mut all = args.logs.iter().map(|log| recorded::read(log, &columns)).collect::<Outcome<Vec<Recorded>>>()?;
+    let mut all = read_all(args)?;
     let mut of_policies = Vec::new();
     let policies = if named.is_empty() { recorded_then_every_system(&all, &mut of_policies) } else { named };
     let mut notes = about_durations(&all);
@@ -89,8 +88,16 @@ pub fn run(args: &ReplayArgs) -> Outcome {
         ([one], [_]) => one.world.as_ref().map_or_else(Vec::new, World::shares),
         _ => Vec::new(),
     };
-    let about = Comparisons { recorded, correlations: &shares, ..Comparisons::default() };
-    compare::run(&points, &args.run, notes, &Subject::Logs(&args.logs), &about)
+    let applications = all.iter_mut().flat_map(|one| std::mem::take(&mut one.diagnoses)).collect();
+    let about = Comparisons { recorded, correlations: &shares, applications, ..Comparisons::default() };
+    compare::run(&points, &args.run, notes, &Subject::Logs(args), &about)
+}
+
+/// Reads all logs. A page also shows what their applications spent their time on.
+fn read_all(args: &ReplayArgs) -> Outcome<Vec<Recorded>> {
+    let columns = args.columns.clone().with_states(args.states.clone());
+    let diagnoses = args.run.out.is_some();
+    args.logs.iter().map(|log| recorded::read(log, &columns, diagnoses)).collect()
 }
 
 /// Returns the replay of a log with these settings, policies and progress model.

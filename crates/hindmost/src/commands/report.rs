@@ -1,7 +1,7 @@
 //! The parts of report pages that are not results: the commands that make the page again, and why copies were started.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::reasons::reasons;
@@ -10,8 +10,9 @@ use hindmost_policies::catalogue;
 use hindmost_report::html::{RunPage, Step, run_page};
 use hindmost_run::driver::{RunOptions, RunOutcome};
 use hindmost_trace::journal;
+use hindmost_trace::table::{Columns, States};
 
-use crate::cli::RunArgs;
+use crate::cli::{ReplayArgs, RunArgs};
 use crate::failure;
 
 const REPORT: &str = "report.html";
@@ -20,8 +21,8 @@ const REPORT: &str = "report.html";
 pub enum Subject<'a> {
     /// A scenario, as the command line names it, with the value of `--correlations`.
     Scenario(&'a str, Option<&'a str>),
-    /// The paths of logs and journals.
-    Logs(&'a [PathBuf]),
+    /// Logs and journals, with the options that say how to read them.
+    Logs(&'a ReplayArgs),
 }
 
 /// Returns the steps that make a comparison again. Options that do not change results are left out: `--threads`, and
@@ -32,9 +33,9 @@ pub fn again(subject: &Subject<'_>, args: &RunArgs, scenario: Option<&str>) -> V
             let correlations = correlations.map(|values| format!(" --correlations {}", quoted(values)));
             format!("hindmost simulate {}{}", quoted(name), correlations.unwrap_or_default())
         }
-        Subject::Logs(logs) => {
-            let logs: Vec<String> = logs.iter().map(|log| quoted(&log.to_string_lossy())).collect();
-            format!("hindmost replay {}", logs.join(" "))
+        Subject::Logs(replay) => {
+            let logs: Vec<String> = replay.logs.iter().map(|log| quoted(&log.to_string_lossy())).collect();
+            format!("hindmost replay {}{}", logs.join(" "), of_tables(&replay.columns, &replay.states))
         }
     };
     let mut option = |name: &str, value: &str| command += &format!(" --{name} {}", quoted(value));
@@ -62,6 +63,17 @@ pub fn again(subject: &Subject<'_>, args: &RunArgs, scenario: Option<&str>) -> V
         });
     }
     steps
+}
+
+/// Returns the options that say how tables are read, as a part of a command.
+pub fn of_tables(columns: &Columns, states: &States) -> String {
+    let mut options = String::new();
+    for (name, value) in [("columns", columns.to_string()), ("states", states.to_string())] {
+        if !value.is_empty() {
+            options += &format!(" --{name} {}", quoted(&value));
+        }
+    }
+    options
 }
 
 /// Returns the text, in quotes if a shell needs them.

@@ -5,7 +5,8 @@ use std::path::Path;
 use hindmost_core::metrics::{Diagnosis, DiagnosisTotal, Findings};
 use hindmost_report::findings;
 use hindmost_report::text::{counted, duration, escaped, grouped, indented};
-use hindmost_trace::{TraceError, TraceSummary, any};
+use hindmost_trace::log::{self, Log};
+use hindmost_trace::{TraceError, TraceSummary, Wanted};
 use serde::Serialize;
 
 use crate::cli::TraceCommand;
@@ -34,8 +35,8 @@ pub fn run(command: TraceCommand) -> Outcome {
     let columns = columns.with_states(states);
     let mut all = Vec::new();
     for file in &files {
-        let (summary, findings, applications) =
-            with_progress(|progress| any::diagnose_with(file, &columns, Some(progress)))?;
+        let read = with_progress(|progress| log::read(file, &columns, Wanted::DIAGNOSES, Some(progress)))?;
+        let Log { summary, findings, diagnoses: applications, .. } = read;
         all.push(LogInfo { summary, findings, diagnosis: DiagnosisTotal::of(applications.iter()), applications });
     }
     if json {
@@ -50,7 +51,7 @@ pub fn run(command: TraceCommand) -> Outcome {
 
 /// Returns the name of a file for display.
 fn name(file: &Path) -> String {
-    if file == Path::new(any::STANDARD_INPUT) { "standard input".to_owned() } else { file.display().to_string() }
+    if file == Path::new(log::STANDARD_INPUT) { "standard input".to_owned() } else { file.display().to_string() }
 }
 
 /// Reads a log and shows a progress bar while it is read.

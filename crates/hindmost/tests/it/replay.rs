@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use crate::{hindmost, json, run, run_in};
 
@@ -245,6 +247,50 @@ fn copies_that_ran_in_a_table_are_said() {
     let found: serde_json::Value = serde_json::from_str(&advised.stdout).unwrap();
     let said = &found["logs"][0]["applications"][0]["advice"]["not_offered"];
     assert!(said.to_string().contains("copies replaced 2 attempts"), "{said}");
+}
+
+/// The options without which [`named_columns`] can't be read.
+const NAMED_COLUMNS: [&str; 4] = ["--columns", "task=x,start=t0,end=t1,state=colour", "--states", "failed=RED"];
+
+/// A table with unusual names of columns and states: 24 tasks, of which one fails first.
+fn named_columns() -> String {
+    let row = |task: u32| {
+        let start = 1_700_000_000 + task / 4 * 10;
+        let failed = if task == 5 { format!("{task},{start},{},RED\n", start + 2) } else { String::new() };
+        format!("{failed}{task},{start},{},GREEN\n", start + 8)
+    };
+    format!("x,t0,t1,colour\n{}", (0..24).map(row).collect::<String>())
+}
+
+/// Replays that table as `log`, from a pipe if it is `/dev/stdin`, and returns the page. A pipe can be read only once.
+fn page_of_named_columns(log: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("t.csv"), named_columns()).unwrap();
+    let mut command = hindmost();
+    command.args(["replay", log, "--policy", "none", "--out", "out"]).args(NAMED_COLUMNS).current_dir(folder.path());
+    let mut ran = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    // Who does not read the pipe may have ended.
+    let _ = ran.stdin.take().unwrap().write_all(named_columns().as_bytes());
+    assert!(ran.wait().unwrap().success());
+    fs::read_to_string(folder.path().join("out/report.html")).unwrap()
+}
+
+#[test]
+fn a_page_shows_the_applications_of_a_table_with_named_columns() {
+    // A log is read once, so it may also come from a pipe.
+    for log in ["t.csv", "/dev/stdin"] {
+        let page = page_of_named_columns(log);
+        // The only application of the table, with its 24 tasks and the attempt that failed.
+        assert!(page.contains("24 tasks, 194 s of machine time"), "{page}");
+        assert!(page.contains("failed attempts 2.00 s"), "{page}");
+    }
+}
+
+#[test]
+fn a_page_names_the_columns_and_states_of_its_table() {
+    let page = page_of_named_columns("t.csv");
+    let again = "hindmost replay t.csv --columns task=x,start=t0,end=t1,state=colour --states failed=RED --policy none";
+    assert!(page.contains(again), "{page}");
 }
 
 #[test]

@@ -2,10 +2,13 @@
 
 use std::fs;
 
-use super::super::{as_recorded, diagnose, find, open};
+use super::super::Hadoop;
 use super::binary::history;
-use super::{Version, counts, gzip, numbers, on_disk, warning};
+use super::{Version, counts, diagnose, find, gzip, numbers, on_disk, open, warning};
 use crate::error::TraceError;
+use crate::log::Log;
+use crate::recorder::Wanted;
+use crate::testing::read_path;
 
 #[test]
 fn histories_at_any_depth_of_a_folder_are_read() {
@@ -68,7 +71,7 @@ fn jobs_have_the_settings_of_their_configurations() {
     on_disk(&root.join("3/job_1700_0003_conf.xml"), &configuration("false").as_bytes()[..80]);
     // That of another job.
     on_disk(&root.join("4/job_1700_0001_conf.xml"), configuration("false").as_bytes());
-    let (summary, _, diagnoses) = diagnose(root, None).unwrap();
+    let Log { summary, diagnoses, .. } = diagnose(root).unwrap();
     assert_eq!((summary.jobs, summary.format), (4, "hadoop-jhist"));
     let maps = |settings: &std::collections::BTreeMap<String, String>| -> Vec<(String, String)> {
         settings.clone().into_iter().collect()
@@ -78,12 +81,13 @@ fn jobs_have_the_settings_of_their_configurations() {
     assert_eq!(found, [expected("false"), expected("true"), vec![], vec![]]);
     let unread = warning(&summary, "1 configuration of a job could not be read");
     assert!(unread.contains("job_1700_0003_conf.xml: "), "{unread}");
-    let recorded = as_recorded(root, &[0, 1, 2, 3], None).unwrap();
-    let found: Vec<_> = recorded.iter().map(|(_, one)| maps(&one.world.settings)).collect();
+    let alone = read_path(&Hadoop, root, Wanted::REPLAYS, None).unwrap().take_applications().into_iter();
+    let worlds = alone.map(|application| application.into_replay().unwrap().world.unwrap());
+    let found: Vec<_> = worlds.map(|world| maps(&world.settings)).collect();
     assert_eq!(found, [expected("false"), expected("true"), vec![], vec![]]);
     // A replay of all jobs has the settings that are the same for all of them.
-    assert!(open(root, None).unwrap().world().settings.is_empty());
-    assert_eq!(maps(&open(&root.join("1"), None).unwrap().world().settings), expected("false"));
+    assert!(open(root, None).unwrap().world().unwrap().settings.is_empty());
+    assert_eq!(maps(&open(&root.join("1"), None).unwrap().world().unwrap().settings), expected("false"));
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::super::{Collector, sniff};
+use super::super::{Hadoop, sniff};
 use super::binary::{binary, history};
-use super::{Version, counted, reading};
+use super::{Version, counted};
+use crate::testing::Trace;
 
 /// Reads a log with every function, and checks invariants that hold for any log.
 fn read(bytes: &[u8]) {
@@ -17,10 +18,9 @@ fn read(bytes: &[u8]) {
     assert!(facts.winners <= summary.attempts && facts.killed_losers <= summary.killed_attempts);
     assert_eq!(facts.failures.values().sum::<u64>(), summary.failed_attempts);
     assert_eq!(facts.kills.values().sum::<u64>(), summary.killed_attempts);
-    let mut kept = reading(bytes, Collector::keeping()).unwrap();
-    let workload = super::super::workload::assemble(&mut kept.collector);
-    assert_eq!(workload.nodes.len() as u64, summary.nodes);
-    for job in &workload.jobs {
+    let trace = Trace::read(&Hadoop, bytes, "test").unwrap();
+    assert_eq!(trace.cluster_nodes().len() as u64, summary.nodes);
+    for job in trace.workload_jobs() {
         assert_eq!(job.spec.phases.len(), job.durations.len());
         assert!(job.spec.phases.iter().all(|phase| phase.tasks > 0 && phase.mean > 0.0));
     }

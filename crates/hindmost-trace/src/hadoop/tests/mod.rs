@@ -15,35 +15,47 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::collect::Collector;
-use super::issues::Source;
-use super::{HadoopFacts, HadoopTrace, Reading, open, read_from};
+use super::{Hadoop, HadoopFacts, is_log_directory};
+use crate::Kind;
 use crate::error::TraceError;
+use crate::log::{self, Log};
+use crate::reading::progress::OnProgress;
+use crate::recorder::Wanted;
 use crate::summary::TraceSummary;
+use crate::testing::read_path;
+use crate::testing::{self, Trace};
 
 /// Milliseconds since 1970 at which the logs of these tests start.
 const ZERO: i64 = 1_700_000_000_000;
 
-/// Reads a log from memory.
-fn reading(log: &[u8], collector: Collector) -> Result<Reading, TraceError> {
-    let mut collector = collector;
-    let source = Source { name: "test".to_owned(), path: None, file: 0, one_of_several: false };
-    let format = read_from(log, source, &mut collector)?;
-    Ok(Reading { format, collector })
-}
-
 fn counted(log: &[u8]) -> Result<(TraceSummary, HadoopFacts), TraceError> {
-    let reading = reading(log, Collector::diagnosing())?;
-    Ok((reading.summary(), reading.collector.facts()))
+    let summary = testing::diagnosed(&Hadoop, log, "test")?.0;
+    let facts = summary.hadoop.as_deref().unwrap().clone();
+    Ok((summary, facts))
 }
 
 /// Returns what a diagnosis counts in the log at a path.
 fn counts(path: &Path) -> Result<TraceSummary, TraceError> {
-    super::diagnose(path, None).map(|found| found.0)
+    diagnose(path).map(|log| log.summary)
 }
 
-/// Reads a log with every function, and checks that all functions return the same counts.
-fn trace(log: &[u8]) -> HadoopTrace {
+/// Diagnoses the log at a path.
+fn diagnose(path: &Path) -> Result<Log, TraceError> {
+    read_path(&Hadoop, path, Wanted::DIAGNOSES, None)
+}
+
+/// Reads the log at a path for a replay.
+fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<Trace, TraceError> {
+    read_path(&Hadoop, path, Wanted::REPLAYS, progress).map(Trace::of)
+}
+
+/// Returns whether there is a Hadoop log at a path.
+fn find(path: &Path) -> Result<bool, TraceError> {
+    if path.is_dir() { Ok(is_log_directory(path).unwrap()) } else { Ok(log::kind(path)? == Kind::Hadoop) }
+}
+
+/// Reads a log in every way, and checks that all ways give the same counts.
+fn trace(log: &[u8]) -> Trace {
     let directory = tempfile::tempdir().unwrap();
     let plain = directory.path().join("log");
     std::fs::write(&plain, log).unwrap();
@@ -53,10 +65,11 @@ fn trace(log: &[u8]) -> HadoopTrace {
     let (summary, facts) = counted(log).unwrap();
     for path in [&plain, &packed] {
         assert_eq!(counts(path).unwrap(), summary);
-        assert!(super::find(path).unwrap());
+        assert!(find(path).unwrap());
     }
-    assert_eq!(super::diagnose_hadoop(log, "log", None).unwrap(), super::diagnose(&plain, None).unwrap());
-    let read = super::read_hadoop(log, "log", None).unwrap();
+    let Log { findings, diagnoses, .. } = diagnose(&plain).unwrap();
+    assert_eq!(testing::diagnosed(&Hadoop, log, "log").unwrap(), (summary.clone(), findings, diagnoses));
+    let read = Trace::read(&Hadoop, log, "log").unwrap();
     assert_eq!(
         (read.summary(), read.workload_jobs(), read.attempts()),
         (trace.summary(), trace.workload_jobs(), trace.attempts())
@@ -65,7 +78,6 @@ fn trace(log: &[u8]) -> HadoopTrace {
     same.warnings.truncate(summary.warnings.len());
     assert_eq!(same, summary);
     assert_eq!(trace.facts(), &facts);
-    assert_eq!(summary.hadoop.as_deref(), Some(&facts));
     trace
 }
 
@@ -277,7 +289,7 @@ impl History {
         text
     }
 
-    fn read(&self) -> HadoopTrace {
+    fn read(&self) -> Trace {
         trace(self.json().as_bytes())
     }
 }

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use hindmost_core::workload::Durations;
 use serde_json::{Value, json};
 
-use super::super::{HadoopFormat, Locality, find, open, sniff};
-use super::{counted, counts, numbers, trace, warning};
+use super::super::{HadoopFormat, Locality, sniff};
+use super::{counted, counts, find, numbers, open, trace, warning};
 use crate::summary::TraceSummary;
 
 fn log(name: &str) -> Option<PathBuf> {
@@ -142,10 +142,7 @@ fn hadoop_facts_of_real_logs_are_read() {
     let job = &trace.workload_jobs()[0];
     assert!(job.spec.name.ends_with("QuasiMonteCarlo"));
     assert_eq!(job.spec.phases[1].after, [0]);
-    assert_eq!(job.spec.phases[0].demand["memory"], 1024.0 * 1_048_576.0);
     assert_eq!(job.durations, [Durations::Recorded(vec![2.097]), Durations::Recorded(vec![2.211])]);
-    assert_eq!(trace.node_memory().len(), trace.cluster_nodes().len());
-    assert!(trace.without_memory().workload_jobs()[0].spec.phases[0].demand.len() == 1);
 
     let Some(path) = log("folder-input-trace") else { return };
     let summary = counts(&path).unwrap();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::Locality;
 use super::{ZERO, counted, numbers, trace, warning};
 use crate::error::TraceError;
-use crate::recorded::Outcome;
+use crate::testing::Outcome;
 
 fn attempt(kind: char, task: u32, number: u32, times: (i64, i64), result: &str) -> Value {
     json!({"location": {"layers": ["rack1", r"h1\.example"]}, "hostName": r"/rack1/h1\.example",
@@ -56,8 +56,6 @@ fn a_job_is_read_with_its_attempts() {
     assert_eq!((facts.failures["not said"], facts.jobs.succeeded), (1, 1));
     let job = &trace.workload_jobs()[0];
     assert_eq!(job.durations, [Durations::Recorded(vec![30.0, 5.0]), Durations::Recorded(vec![15.0])]);
-    let memory: Vec<_> = job.spec.phases.iter().map(|phase| phase.demand["memory"] / 1_048_576.0).collect();
-    assert_eq!(memory, [200.0, 4096.0]);
     let outcomes: Vec<_> = trace.attempts().iter().map(|a| (a.task, a.attempt, a.outcome)).collect();
     assert_eq!(outcomes, [(0, 0, Outcome::Lost), (1, 0, Outcome::Failed), (0, 1, Outcome::Won)]);
     let node = &trace.cluster_nodes()[0];

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use super::Compression;
+use super::kind::Compression;
 
 /// Where and why decompression ended too early. All data before the damage have been returned.
 #[derive(Clone, Debug, PartialEq, Eq)]

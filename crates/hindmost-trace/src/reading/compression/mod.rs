@@ -22,6 +22,7 @@ mod blocks;
 mod damage;
 mod gzip;
 mod input;
+mod kind;
 mod lz4;
 mod lzf;
 mod snappy;
@@ -35,23 +36,7 @@ use std::rc::Rc;
 use blocks::Blockwise;
 pub(crate) use damage::Damage;
 use input::{Input, Place};
-
-/// How data are compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Compression {
-    /// Not compressed, or in an unknown way.
-    None,
-    Gzip,
-    Zstd,
-    /// Blocks of lz4-java, which Spark writes.
-    Lz4Blocks,
-    Lz4Frames,
-    /// Chunks of snappy-java, which Spark writes.
-    SnappyChunks,
-    SnappyFrames,
-    /// Chunks of compress-lzf, which Spark writes.
-    LzfChunks,
-}
+pub(crate) use kind::Compression;
 
 /// First bytes that are needed to recognise the compression.
 const LOOKED_AT: u64 = 10;

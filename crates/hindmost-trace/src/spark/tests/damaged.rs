@@ -2,8 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::diagnose_spark;
-use super::log::{Log, Task, task};
+use super::log::{Log, Task, diagnose_spark, task};
 
 /// A line of a log that has two stages.
 #[derive(Clone, Debug)]
@@ -57,7 +56,7 @@ proptest! {
     #[test]
     fn counts_and_findings_agree_on_tasks(lines in proptest::collection::vec(line(), 0..14)) {
         let log = log(&lines);
-        let (summary, findings, _) = diagnose_spark(log.0.as_bytes(), "test", None).unwrap();
+        let (summary, findings, _) = diagnose_spark(log.0.as_bytes()).unwrap();
         prop_assert_eq!(findings.tasks, summary.spark.unwrap().winners, "{}", log.0);
     }
 }
@@ -69,7 +68,7 @@ fn an_extra_task_does_not_win_after_all_tasks_have_won() {
     let other = Task { partition: Some(1), attempt: 1, ..task(0, 0, 0, 200) };
     let log = Log::new().executor("1", 4).job(0, 0, &[(0, &[])]).submitted(0, 0, 1);
     let log = log.task(first).completed(0, 0, 1, "").task(other).job_end(0, 200).end(300);
-    let (summary, findings, _) = diagnose_spark(log.0.as_bytes(), "test", None).unwrap();
+    let (summary, findings, _) = diagnose_spark(log.0.as_bytes()).unwrap();
     assert_eq!((summary.tasks, summary.spark.unwrap().winners, findings.tasks), (1, 1, 1));
     assert_eq!((summary.attempts, findings.attempts.ended), (2, 2));
 }
@@ -83,7 +82,7 @@ fn a_task_that_succeeds_after_its_phase_closed_wins() {
         log = log.submitted(stage, 0, 1).task(task(stage, 0, 200, 300)).completed(stage, 0, 1, "");
     }
     let log = log.task(task(0, 1, 0, 400)).job_end(0, 400).end(500);
-    let (summary, findings, _) = diagnose_spark(log.0.as_bytes(), "test", None).unwrap();
+    let (summary, findings, _) = diagnose_spark(log.0.as_bytes()).unwrap();
     assert_eq!((summary.tasks, summary.spark.unwrap().winners, findings.tasks), (61, 61, 61));
     let phase = findings.phases.iter().find(|phase| phase.phase == 0).unwrap();
     assert_eq!((phase.tasks, phase.attempts.ended), (2, 2));

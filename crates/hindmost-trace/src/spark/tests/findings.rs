@@ -1,16 +1,13 @@
 //! Tests of causes of failures and kills, of exclusions, and of the recording of each application.
 
-use super::super::application::Keep;
-use super::super::reader::{Reading, Stream};
+use super::super::Spark;
 use super::log::{Log, Task, ZERO, task};
-use crate::diagnosis::{Ended, Recording};
+use crate::recorder::Wanted;
+use crate::recording::{Ended, Recording};
 
 /// Returns the recordings of the applications of a log.
 fn recordings(log: &Log) -> Vec<Recording> {
-    let mut reading = Reading::new(Keep::Workload, false);
-    let stream = Stream { name: "test", label: None, later_part: false, may_be_empty: false };
-    reading.read(log.0.as_bytes(), &stream).unwrap();
-    reading.finish().0.recorder.into_recordings()
+    crate::testing::read(&Spark, log.0.as_bytes(), "test", Wanted::REPLAYS, None).unwrap().recordings().to_vec()
 }
 
 #[test]

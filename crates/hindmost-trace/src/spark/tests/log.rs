@@ -1,9 +1,12 @@
 //! Builds logs event by event.
 
+use hindmost_core::metrics::{Diagnosis, Findings};
 use hindmost_core::workload::Durations;
 
-use super::super::{SparkTrace, diagnose_spark, read_spark};
+use super::super::Spark;
+use crate::error::TraceError;
 use crate::summary::TraceSummary;
+use crate::testing::{self, Trace};
 
 /// Milliseconds since 1970 at which the logs of these tests start.
 pub(super) const ZERO: i64 = 1_700_000_000_000;
@@ -146,8 +149,8 @@ impl Log {
         self.event("ApplicationEnd", &format!(r#""Timestamp":{}"#, ZERO + at))
     }
 
-    pub fn read(&self) -> SparkTrace {
-        let trace = read_spark(self.0.as_bytes(), "test", None).unwrap();
+    pub fn read(&self) -> Trace {
+        let trace = read_spark(self.0.as_bytes()).unwrap();
         let counted = counts(self.0.as_bytes());
         let mut same = trace.summary().clone();
         same.warnings.truncate(counted.warnings.len());
@@ -158,9 +161,19 @@ impl Log {
     }
 }
 
+/// Reads a log for a replay.
+pub(super) fn read_spark(log: &[u8]) -> Result<Trace, TraceError> {
+    Trace::read(&Spark, log, "test")
+}
+
+/// Diagnoses a log.
+pub(super) fn diagnose_spark(log: &[u8]) -> Result<(TraceSummary, Findings, Vec<Diagnosis>), TraceError> {
+    testing::diagnosed(&Spark, log, "test")
+}
+
 /// Returns what a diagnosis counts in a log.
 pub fn counts(log: &[u8]) -> TraceSummary {
-    diagnose_spark(log, "test", None).unwrap().0
+    diagnose_spark(log).unwrap().0
 }
 
 fn submission(id: i64, attempt: i64, tasks: i64, more: &str) -> String {

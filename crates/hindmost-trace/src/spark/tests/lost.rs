@@ -1,8 +1,7 @@
 //! Tests with logs that have missing or duplicate lines, lost outputs, or tasks that run again.
 
-use super::super::{diagnose_spark, read_spark};
-use super::log::{Log, Task, ZERO, recorded, task, warning};
-use crate::recorded::Outcome;
+use super::log::{Log, Task, ZERO, diagnose_spark, read_spark, recorded, task, warning};
+use crate::testing::Outcome;
 use hindmost_core::metrics::Findings;
 
 /// Returns a log of a job with one stage of four tasks, which take 100 to 103 ms.
@@ -21,7 +20,7 @@ fn without(log: &Log, texts: &[&str]) -> Log {
 }
 
 fn findings(log: &Log) -> Findings {
-    diagnose_spark(log.0.as_bytes(), "test", None).unwrap().1
+    diagnose_spark(log.0.as_bytes()).unwrap().1
 }
 
 fn close(found: f64, expected: f64) {
@@ -303,7 +302,7 @@ fn a_copy_of_a_rerun_task_can_lose() {
         .task(Task { reason: "TaskKilled", ..again(0, 1, 4005) })
         .job_end(0, 5000)
         .end(6000);
-    assert_eq!(read_spark(log.0.as_bytes(), "test", None).unwrap().summary().attempts, 4);
+    assert_eq!(read_spark(log.0.as_bytes()).unwrap().summary().attempts, 4);
     let time = findings(&log).machine_time;
     close(time.repeated, 1.0);
     close(time.losers, 1.005);
@@ -441,7 +440,7 @@ fn a_loser_without_an_end_holds_its_slot() {
         log.completed(1, 0, 4, "").job_end(1, 6000).end(6000)
     };
     let waits = |log: &Log| {
-        let (.., diagnoses) = diagnose_spark(log.0.as_bytes(), "test", None).unwrap();
+        let (.., diagnoses) = diagnose_spark(log.0.as_bytes()).unwrap();
         let parts = diagnoses[0].wall_time.as_ref().unwrap().parts.clone();
         parts.into_iter().find(|part| part.what == Spent::Scheduling).map_or(0.0, |part| part.seconds)
     };

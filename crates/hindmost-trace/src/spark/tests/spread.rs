@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::{diagnose_spark, read_spark};
-use super::log::{counts, warning};
+use super::log::{counts, diagnose_spark, read_spark, warning};
 use super::usual;
 use crate::error::TraceError;
 
@@ -19,7 +18,7 @@ fn indented(events: &[Value]) -> String {
 #[test]
 fn events_in_any_layout_give_the_same_counts() {
     let (usual, events) = (usual(), events());
-    let (whole, findings, _) = diagnose_spark(usual.0.as_bytes(), "test", None).unwrap();
+    let (whole, findings, _) = diagnose_spark(usual.0.as_bytes()).unwrap();
     let jobs = usual.read().workload_jobs().to_vec();
     let mut sorted = events.clone();
     sorted.iter_mut().for_each(Value::sort_all_objects);
@@ -35,9 +34,9 @@ fn events_in_any_layout_give_the_same_counts() {
         serde_json::to_string_pretty(&events).unwrap(),
         format!("\u{feff}\n [\n{}\n]\n", lines.join(",\n")),
     ] {
-        let (summary, same, _) = diagnose_spark(log.as_bytes(), "test", None).unwrap();
+        let (summary, same, _) = diagnose_spark(log.as_bytes()).unwrap();
         assert_eq!((summary, same), (whole.clone(), findings.clone()), "{log}");
-        assert_eq!(read_spark(log.as_bytes(), "test", None).unwrap().workload_jobs(), jobs);
+        assert_eq!(read_spark(log.as_bytes()).unwrap().workload_jobs(), jobs);
     }
 }
 
@@ -47,7 +46,7 @@ fn an_indented_log_cut_anywhere_is_read_up_to_the_cut() {
     let log = serde_json::to_string_pretty(&events).unwrap();
     let mut ends = vec![];
     for cut in 0..log.len() {
-        match read_spark(&log.as_bytes()[..cut], "test", None) {
+        match read_spark(&log.as_bytes()[..cut]) {
             Ok(trace) => {
                 let summary = trace.summary();
                 // Only the array's bracket is missing if the last event is complete.

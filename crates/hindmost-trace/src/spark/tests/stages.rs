@@ -2,8 +2,8 @@
 //! beginning.
 
 use super::log::{Log, Task, ZERO, counts, recorded, task, warning};
-use crate::recorded::Outcome;
 use crate::summary::SparkCounts;
+use crate::testing::Outcome;
 
 fn spark(log: &Log) -> SparkCounts {
     log.read().summary().spark.unwrap()

@@ -1,14 +1,16 @@
 //! Forecasts for the applications that took longest: what would have made them faster.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 
 use hindmost_core::metrics::{Advice, Diagnosis, Spent};
-use hindmost_forecast::{forecast, recorded};
+use hindmost_forecast::forecast;
+use hindmost_forecast::recorded::RecordedApplication;
 use hindmost_report::text::counted;
 use hindmost_sim::driver::SimulationError;
-use hindmost_trace::table::Columns;
+use hindmost_trace::Longest;
+use hindmost_trace::replay::Application;
 
 use super::gathering::{self, Gathered, Shown};
 use super::side_by_side::{cores, each};
@@ -24,35 +26,45 @@ const MOST_TASKS: u64 = 200_000;
 /// How many applications are replayed unless it is said.
 const MOST: usize = 20;
 
-/// Advice for an application of a log, by its number, or why the log can't be replayed.
-type Forecasts = Result<Vec<(u32, Advice)>, String>;
+/// Advice for an application, or why it can't be replayed; `None` if there is nothing to replay.
+type Forecast = Option<Result<Advice, String>>;
+
+/// Returns which of the applications that took longest may be replayed, of which `shown` are shown and `wanted` are to be replayed, if it is
+/// said.
+pub(super) fn longest(shown: usize, wanted: Option<usize>) -> Longest {
+    Longest {
+        applications: shown.max(wanted.unwrap_or(0)),
+        tasks: MOST_TASKS,
+        // Some may be left out later, as those that are in other logs again.
+        together: wanted.is_none().then_some(2 * MOST_TASKS),
+        is_worth,
+    }
+}
 
 /// Adds advice to the applications that took longest, `wanted` of them if it is given: to what is shown, to the document, and to
 /// the pages in the folder.
-pub(super) fn add(gathered: &mut Gathered, columns: &Columns, folder: Option<&Path>, wanted: Option<usize>) -> Outcome {
+pub(super) fn add(gathered: &mut Gathered, folder: Option<&Path>, wanted: Option<usize>) -> Outcome {
     let most = wanted.unwrap_or_else(|| affordable(&gathered.longest));
-    // The applications of a log are replayed together, so that it is read once.
-    let mut of_logs: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (at, one) in gathered.longest.iter().enumerate().take(most).filter(|(_, one)| can_be_replayed(one)) {
-        of_logs.entry(one.place.0).or_default().push(at);
-    }
-    let of_logs: Vec<Vec<usize>> = of_logs.into_values().collect();
-    let bar = Progress::new(of_logs.iter().map(Vec::len).sum::<usize>() as f64, "replaying");
+    let shown = gathered.longest.iter_mut().enumerate().take(most);
+    let applications: Vec<(usize, Mutex<Option<Application>>)> =
+        shown.filter_map(|(at, one)| Some((at, Mutex::new(Some(one.application.take()?))))).collect();
+    let bar = Progress::new(applications.len() as f64, "replaying");
     let cores = cores();
-    let threads = cores.min(of_logs.len().max(1));
+    let threads = cores.min(applications.len().max(1));
     let longest = &gathered.longest;
-    let found = each(threads, of_logs.len(), |number| {
-        let applications: Vec<&Shown> = of_logs[number].iter().map(|at| &longest[*at]).collect();
-        of_log(&applications, columns, cores / threads, &|| bar.advance(1.0))
+    let found = each(threads, applications.len(), |number| {
+        let (at, application) = &applications[number];
+        let application = application.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let forecast = application.and_then(|application| of(&longest[*at], application, cores / threads));
+        bar.advance(1.0);
+        forecast
     });
     bar.finish(true);
     if stop::flag().load(Ordering::Relaxed) {
         return Err(Failure::from(SimulationError::Interrupted));
     }
-    for (places, forecasts) in of_logs.iter().zip(&found) {
-        for at in places {
-            keep(gathered, *at, forecasts, folder)?;
-        }
+    for ((at, _), forecast) in applications.iter().zip(found) {
+        keep(gathered, *at, forecast, folder)?;
     }
     if gathered.rows.len() > most && most > 0 {
         eprintln!(
@@ -63,53 +75,38 @@ pub(super) fn add(gathered: &mut Gathered, columns: &Columns, folder: Option<&Pa
     Ok(())
 }
 
+/// Returns the advice for an application, by some threads.
+fn of(one: &Shown, application: Application, threads: usize) -> Forecast {
+    let recorded = RecordedApplication::of(application)?;
+    let advice = forecast::advice(&one.log, &recorded, &one.diagnosis, threads, stop::flag());
+    Some(advice.map_err(|error| error.to_string()))
+}
+
 /// How many of the applications that took longest are replayed unless it is said.
 fn affordable(longest: &[Shown]) -> usize {
     let mut tasks = 0;
     let is_affordable = |one: &&Shown| {
-        tasks += if can_be_replayed(one) { one.diagnosis.tasks } else { 0 };
+        tasks += if one.application.is_some() { one.diagnosis.tasks } else { 0 };
         tasks <= MOST_TASKS
     };
     longest.iter().take(MOST).take_while(is_affordable).count()
 }
 
-fn can_be_replayed(one: &Shown) -> bool {
-    // The standard input and pipes can be read only once.
-    (Path::new(&one.log).is_file() || Path::new(&one.log).is_dir()) && is_worth(&one.diagnosis)
-}
-
+/// Whether a replay of an application can say how it would take less time.
 fn is_worth(one: &Diagnosis) -> bool {
     let Some(time) = &one.wall_time else { return false };
     let can_be_shorter = time.parts.iter().filter(|part| !matches!(part.what, Spent::Work | Spent::NoJob));
     one.tasks <= MOST_TASKS && can_be_shorter.map(|part| part.share).sum::<f64>() >= WORTH
 }
 
-/// Returns the advice for applications of a log, without those that aren't replayed, by some threads. Calls `advance` after each.
-fn of_log(applications: &[&Shown], columns: &Columns, threads: usize, advance: &(dyn Fn() + Sync)) -> Forecasts {
-    let Some(first) = applications.first() else { return Ok(Vec::new()) };
-    let wanted: Vec<u32> = applications.iter().map(|one| one.diagnosis.application).collect();
-    let found = recorded::read(Path::new(&first.log), columns, &wanted).map_err(|error| error.to_string())?;
-    let at_once = threads.min(found.len()).max(1);
-    let advice = each(at_once, found.len(), |at| {
-        let (number, application) = &found[at];
-        let of = applications.iter().find(|one| one.diagnosis.application == *number)?;
-        let advice = forecast::advice(&first.log, application, &of.diagnosis, threads / at_once, stop::flag());
-        advance();
-        Some(advice.map(|advice| (*number, advice)).map_err(|error| error.to_string()))
-    });
-    advice.into_iter().flatten().collect()
-}
-
 /// Adds its advice to an application that is shown, and to what was kept and written about it.
-fn keep(gathered: &mut Gathered, at: usize, forecasts: &Forecasts, folder: Option<&Path>) -> Outcome {
+fn keep(gathered: &mut Gathered, at: usize, forecast: Forecast, folder: Option<&Path>) -> Outcome {
     let one = &mut gathered.longest[at];
     let before = gathering::text_of(one);
-    match forecasts {
-        Ok(all) => match all.iter().find(|(number, _)| *number == one.diagnosis.application) {
-            Some((_, advice)) => one.diagnosis.advice = Some(advice.clone()),
-            None => return Ok(()),
-        },
-        Err(error) => one.warnings.push(format!("The log can't be replayed: {error}.")),
+    match forecast {
+        Some(Ok(advice)) => one.diagnosis.advice = Some(advice),
+        Some(Err(error)) => one.warnings.push(format!("The log can't be replayed: {error}.")),
+        None => return Ok(()),
     }
     let (log, number) = one.place;
     if let Some(folder) = folder {

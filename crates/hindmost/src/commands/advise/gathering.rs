@@ -10,13 +10,15 @@ use std::sync::{Mutex, PoisonError};
 
 use hindmost_core::metrics::{Diagnosis, DiagnosisTotal};
 use hindmost_report::html::{ApplicationPage, ApplicationRow, UnreadLog, application_page};
-use hindmost_trace::any;
+use hindmost_trace::log::{self, Log};
+use hindmost_trace::replay::Application;
 use hindmost_trace::table::Columns;
+use hindmost_trace::{Longest, Replays, Wanted};
 use serde::Serialize;
 
 use super::side_by_side::{cores, each};
 use super::spool::{KeptLog, Spool};
-use super::{REPORT, of_one};
+use super::texts::{REPORT, of_one};
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 
@@ -65,6 +67,8 @@ pub struct Shown {
     pub diagnosis: Diagnosis,
     /// Numbers of the log and of the application.
     pub place: (usize, usize),
+    /// What a forecast needs; `None` if there will be none.
+    pub application: Option<Application>,
     content: Content,
 }
 
@@ -77,13 +81,13 @@ impl Shown {
 }
 
 /// The longest applications of all that have been read, longest first.
-struct Longest {
-    /// How many are kept.
-    most: usize,
+struct LongestOfAll {
+    /// How many are kept, and of how many tasks there may be replays.
+    longest: Longest,
     applications: Mutex<Vec<Shown>>,
 }
 
-impl Longest {
+impl LongestOfAll {
     fn add(&self, more: impl Iterator<Item = Shown>) {
         let mut all = self.applications.lock().unwrap_or_else(PoisonError::into_inner);
         let cut = |all: &mut Vec<Shown>| {
@@ -91,11 +95,18 @@ impl Longest {
             // Of those with the same content, the one that was named first stays.
             let mut seen = HashSet::new();
             all.retain(|one| seen.insert(one.content));
-            all.truncate(self.most);
+            all.truncate(self.longest.applications);
+            if let Some(together) = self.longest.together {
+                let mut tasks = 0;
+                for one in all.iter_mut().filter(|one| one.application.is_some()) {
+                    tasks += one.diagnosis.tasks;
+                    one.application.take_if(|_| tasks > together);
+                }
+            }
         };
         for one in more {
             all.push(one);
-            if all.len() > 2 * self.most {
+            if all.len() > 2 * self.longest.applications {
                 cut(&mut all);
             }
         }
@@ -165,8 +176,14 @@ struct OfLog {
 /// A log that was read, or why it could not be.
 type Read = Result<OfLog, UnreadLog>;
 
-/// Reads all logs. Pages and texts are written to the folder. At most `most` of the longest applications stay in memory.
-pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>, most: usize) -> Outcome<Gathered> {
+/// Reads all logs. Pages and texts are written to the folder. Only the longest applications stay in memory, with what forecasts need if
+/// these are `wanted`.
+pub fn read(
+    logs: &[PathBuf],
+    columns: &Columns,
+    folder: Option<&Path>,
+    (longest, wanted): (Longest, bool),
+) -> Outcome<Gathered> {
     let spool = Spool::new().map_err(|error| Failure::work(format!("cannot create a temporary file: {error}")))?;
     let sizes: Vec<u64> = logs.iter().map(|log| size(log).max(1)).collect();
     let whole: f64 = sizes.iter().map(|size| *size as f64).sum();
@@ -174,11 +191,13 @@ pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>, most: us
     let mut order: Vec<usize> = (0..logs.len()).collect();
     order.sort_by_key(|at| std::cmp::Reverse(sizes[*at]));
     let bar = Progress::new(1.0, "reading logs");
-    let longest = Longest { most, applications: Mutex::new(Vec::new()) };
+    let longest = LongestOfAll { longest, applications: Mutex::new(Vec::new()) };
     let read = each(cores(), order.len(), |number| {
         let at = order[number];
         let part = sizes[at] as f64 / whole;
-        let log = read_one((&logs[at], columns), at, folder, &spool, &longest, &|share| bar.advance(share * part));
+        let wanted = Wanted { diagnoses: true, replays: replays(&logs[at], (longest.longest, wanted)) };
+        let log =
+            read_one((&logs[at], columns, wanted), at, folder, &spool, &longest, &|share| bar.advance(share * part));
         (at, log)
     });
     bar.finish(true);
@@ -244,13 +263,18 @@ pub fn read(logs: &[PathBuf], columns: &Columns, folder: Option<&Path>, most: us
     Ok(gathered)
 }
 
+/// Which applications of a log may be replayed. Forecasts are for logs that are there to be looked at again, not for pipes.
+fn replays(log: &Path, (longest, wanted): (Longest, bool)) -> Replays {
+    if wanted && (log.is_file() || log.is_dir()) { Replays::Longest(longest) } else { Replays::None }
+}
+
 /// Reads one log. `advance` receives the share of the log that was read since it was called last.
 fn read_one(
-    (path, columns): (&Path, &Columns),
+    (path, columns, wanted): (&Path, &Columns, Wanted),
     at: usize,
     folder: Option<&Path>,
     spool: &Spool,
-    longest: &Longest,
+    longest: &LongestOfAll,
     advance: &dyn Fn(f64),
 ) -> Outcome<Read> {
     let log = name(path);
@@ -262,12 +286,15 @@ fn read_one(
             shown = share;
         }
     };
-    let read = any::diagnose_with(path, columns, Some(&mut on_progress));
+    let read = log::read(path, columns, wanted, Some(&mut on_progress));
     advance(1.0 - shown);
-    let (summary, applications) = match read {
-        Ok((summary, _, applications)) => (summary, applications),
+    let mut read = match read {
+        Ok(read) => read,
         Err(error) => return Ok(Err(UnreadLog { log, error: error.to_string() })),
     };
+    let mut recorded: HashMap<u32, Application> =
+        read.take_applications().into_iter().map(|one| (one.number(), one)).collect();
+    let Log { summary, diagnoses: applications, .. } = read;
     let warnings = if applications.len() == 1 { &summary.warnings[..] } else { &[] };
     if let Some(folder) = folder {
         write(folder, (path, &log), at, &applications, warnings)?;
@@ -296,7 +323,8 @@ fn read_one(
     let of_several = if applications.len() == 1 { Vec::new() } else { summary.warnings.clone() };
     let shown = |(number, diagnosis): (usize, Diagnosis)| {
         let content = identities[number].content;
-        Shown { log: log.clone(), warnings: warnings.clone(), diagnosis, place: (at, number), content }
+        let application = recorded.remove(&diagnosis.application).filter(|_| (longest.longest.is_worth)(&diagnosis));
+        Shown { log: log.clone(), warnings: warnings.clone(), diagnosis, place: (at, number), application, content }
     };
     longest.add(applications.into_iter().enumerate().map(shown));
     Ok(Ok(OfLog { rows, totals, identities, warnings: (log.clone(), of_several), kept }))
@@ -309,7 +337,7 @@ pub fn json(value: &impl Serialize) -> Outcome<String> {
 
 /// Name of a log.
 fn name(path: &Path) -> String {
-    if path == Path::new(any::STANDARD_INPUT) { "standard input".to_owned() } else { path.display().to_string() }
+    if path == Path::new(log::STANDARD_INPUT) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
 /// Name of the page of an application, by the numbers of its log and within it.

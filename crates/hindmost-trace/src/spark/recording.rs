@@ -1,0 +1,230 @@
+//! Records everything about an application.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use super::fields::{Settings, StageInfo};
+use super::reasons::of_failure;
+use super::stage::{Found, Stage};
+use super::task_end::{End, Metrics, TaskEnd, TaskInfo};
+use crate::reading::causes::shortened;
+use crate::reading::values::Number;
+use crate::recording::{AttemptRow, Ended, PhaseRows, Recording, UNKNOWN, Unended};
+
+/// Beginnings of the names of settings that matter for stragglers.
+const SETTINGS: [&str; 23] = [
+    "spark.master",
+    "spark.speculation",
+    "spark.task.",
+    "spark.executor.cores",
+    "spark.executor.instances",
+    "spark.executor.memory",
+    "spark.dynamicAllocation.",
+    "spark.locality.wait",
+    "spark.default.parallelism",
+    "spark.sql.shuffle.partitions",
+    "spark.sql.adaptive.",
+    "spark.sql.files.maxPartitionBytes",
+    "spark.stage.",
+    "spark.excludeOnFailure.",
+    "spark.hadoop.mapreduce.fileoutputcommitter.",
+    "spark.sql.sources.commitProtocolClass",
+    "spark.sql.sources.outputCommitterClass",
+    "spark.sql.parquet.output.committer.class",
+    "spark.hadoop.mapred.output.committer.class",
+    "spark.hadoop.mapred.output.direct.",
+    "mapred.output.direct.",
+    "spark.shuffle.reduceLocality.enabled",
+    "spark.scheduler.mode",
+];
+
+/// The largest number of characters of a stage's name.
+const LONGEST: usize = 120;
+
+/// The most running attempts that are kept. A log may lack the ends of many.
+const RUNNING: usize = 1 << 16;
+
+/// Builds the recordings of applications, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct RecordingBuilder {
+    recording: Recording,
+    /// Positions of the stages in the recording.
+    stages: FxHashMap<u32, usize>,
+    /// Positions of the jobs in the recording.
+    jobs: FxHashMap<u32, usize>,
+    /// Attempts that have not ended so far, by task id.
+    running: FxHashMap<u32, Started>,
+    /// Attempts whose times are not known, by stage.
+    without_times: FxHashMap<u32, Vec<AttemptRow>>,
+    /// Prefix of the names of the current application's jobs.
+    prefix: String,
+}
+
+/// An attempt that started.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Started {
+    pub stage: u32,
+    pub task: u32,
+    pub executor: u32,
+    /// Milliseconds since 1970.
+    pub launch: i64,
+}
+
+pub(super) fn seconds(milliseconds: i64) -> f64 {
+    milliseconds as f64 / 1000.0
+}
+
+impl RecordingBuilder {
+    /// Sets the prefix of the names of the current application's jobs.
+    pub(super) fn set_prefix(&mut self, prefix: String) {
+        self.prefix = prefix;
+    }
+
+    pub(super) fn job_started(&mut self, id: Option<u32>, time: Option<i64>) {
+        if let (Some(id), Some(time)) = (id, time) {
+            self.jobs.entry(id).or_insert_with(|| {
+                self.recording.active.push((seconds(time), None));
+                self.recording.active_ids.push(id);
+                self.recording.active.len() - 1
+            });
+        }
+    }
+
+    pub(super) fn job_ended(&mut self, id: Option<u32>, time: Option<i64>) {
+        if let (Some(at), Some(time)) = (id.and_then(|id| self.jobs.get(&id)), time) {
+            self.recording.active[*at].1.get_or_insert(seconds(time));
+        }
+    }
+
+    pub(super) fn settings(&mut self, event: Settings<'_>) {
+        let all = event.spark.into_iter().flatten();
+        let kept = all.filter(|(name, _)| SETTINGS.iter().any(|beginning| name.starts_with(beginning)));
+        let kept: BTreeMap<String, String> =
+            kept.filter_map(|(name, value)| Some((name.into_owned(), value.get()?.to_owned()))).collect();
+        self.recording.settings.extend(kept);
+    }
+
+    fn phase(&mut self, stage: u32) -> &mut PhaseRows {
+        let phases = &mut self.recording.phases;
+        let at = *self.stages.entry(stage).or_insert_with(|| {
+            phases.push(PhaseRows { phase: stage, ..PhaseRows::default() });
+            phases.len() - 1
+        });
+        &mut phases[at]
+    }
+
+    /// Records the name, the job and the number of tasks of a stage, unless that has happened before.
+    pub(super) fn introduce(&mut self, id: u32, stage: &mut Stage) {
+        if stage.introduced {
+            return;
+        }
+        stage.introduced = true;
+        let job = stage.job_name.as_ref().map(|name| format!("{}{name}", self.prefix));
+        let phase = self.phase(id);
+        phase.name.get_or_insert_with(|| phase_name(id, stage.name.as_deref()));
+        phase.job = phase.job.take().or(job);
+        phase.tasks = phase.tasks.or(stage.size);
+    }
+
+    pub(super) fn stage(&mut self, stage: u32, info: &StageInfo<'_>) {
+        let phase = self.phase(stage);
+        let (submitted, completed) = (info.submitted.instant().map(seconds), info.completed.instant().map(seconds));
+        phase.submitted = [phase.submitted, submitted].into_iter().flatten().min_by(f64::total_cmp);
+        phase.completed = [phase.completed, completed].into_iter().flatten().max_by(f64::total_cmp);
+        if completed.is_some() {
+            // Few attempts follow. There may be many thousand stages, in each of which a third of the memory would be unused.
+            phase.rows.shrink_to_fit();
+        }
+    }
+
+    /// Records the end of an attempt.
+    pub(super) fn ended<M: Metrics>(
+        &mut self,
+        (stage, task): (u32, u32),
+        event: &TaskEnd<'_, M>,
+        info: &TaskInfo<'_>,
+        executor: Option<u32>,
+        (end, found): (End, Found),
+    ) {
+        let seconds = |time: Number| time.instant().map_or(f64::NAN, seconds);
+        let row = AttemptRow {
+            task,
+            executor: executor.unwrap_or(UNKNOWN),
+            start: seconds(info.launch),
+            end: seconds(info.finish),
+            bytes_read: event.metrics.bytes_read(),
+            spent: event.metrics.times(info),
+            ended: match end {
+                End::Success => Ended::Succeeded,
+                End::Failed => Ended::Failed,
+                End::Killed => Ended::Killed,
+            },
+            wins: found.wins,
+            speculative: info.speculative.0,
+            repeated: found.repeated,
+            is_unmatched: found.task.is_none(),
+        };
+        if !row.has_times() {
+            self.without_times.entry(stage).or_default().push(row);
+            return;
+        }
+        if row.ended == Ended::Failed {
+            self.recording.failed(&of_failure(event.reason.as_ref()), row.seconds());
+        }
+        self.phase(stage).rows.push(row);
+    }
+
+    /// Records that an attempt started, given its task id.
+    pub(super) fn started(&mut self, id: u32, attempt: Started) {
+        if self.running.len() < RUNNING {
+            self.running.insert(id, attempt);
+        }
+    }
+
+    /// Records that the log has the end of an attempt.
+    pub(super) fn has_end(&mut self, id: Option<u32>) {
+        if let Some(id) = id {
+            self.running.remove(&id);
+        }
+    }
+
+    /// Returns the attempts without an end. If another attempt of the task has won, the log may end while such an attempt is killed. Any
+    /// other one ended before its stage did.
+    fn unended(&mut self, recording: &Recording) -> Vec<Unended> {
+        let stages: FxHashMap<u32, &PhaseRows> = recording.phases.iter().map(|phase| (phase.phase, phase)).collect();
+        let of = |attempt: Started| {
+            let stage = stages.get(&attempt.stage);
+            let has_winner = stage.is_some_and(|stage| stage.winners().any(|row| row.task == attempt.task));
+            let completed = stage.and_then(|stage| stage.completed).filter(|_| !has_winner);
+            let (start, until) = (seconds(attempt.launch), completed.unwrap_or(f64::INFINITY));
+            Unended { executor: attempt.executor, start, until: until.max(start) }
+        };
+        let mut all: Vec<Unended> = self.running.drain().map(|(_, attempt)| of(attempt)).collect();
+        all.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.executor.cmp(&b.executor)));
+        all
+    }
+
+    /// Returns the attempts and stages of the application, and begins the next one.
+    pub(super) fn take(&mut self) -> Recording {
+        let mut recording = std::mem::take(&mut self.recording);
+        let mut without_times = std::mem::take(&mut self.without_times);
+        self.stages.clear();
+        self.jobs.clear();
+        recording.unended = self.unended(&recording);
+        for phase in &mut recording.phases {
+            phase.without_times = without_times.remove(&phase.phase).unwrap_or_default();
+        }
+        let rest = recording.phases.extract_if(.., |phase| phase.rows.is_empty());
+        recording.without_times = rest.filter(|phase| !phase.without_times.is_empty()).collect();
+        recording
+    }
+}
+
+/// Returns the name of a stage as a phase.
+pub(super) fn phase_name(id: u32, name: Option<&str>) -> String {
+    match name.map(|name| shortened(name, LONGEST)).filter(|name| !name.is_empty()) {
+        Some(name) => format!("stage {id}: {name}"),
+        None => format!("stage {id}"),
+    }
+}

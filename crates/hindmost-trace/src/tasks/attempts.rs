@@ -1,0 +1,107 @@
+//! Finds out which rows are attempts of the same task, which of them won, and which are copies.
+
+use rustc_hash::FxHashMap;
+
+use super::held::{Application, Held};
+use crate::recording::Ended;
+
+/// A row with what follows from the other rows of its task.
+pub(super) struct Attempt<'a> {
+    pub row: &'a Held,
+    pub task: u32,
+    pub ended: Ended,
+    pub wins: bool,
+    pub speculative: bool,
+}
+
+pub(super) fn name_of(application: &Application, phase: u32) -> Option<String> {
+    Some(application.phases.get(phase).to_owned()).filter(|name| !name.is_empty())
+}
+
+/// The number of each task within its phase, by phase and task.
+pub(super) type Numbers = FxHashMap<(u32, u64), u32>;
+
+/// Sorts rows by their ends, and numbers their tasks in the order in which they started, because a replay starts them in this order.
+pub(super) fn in_order(rows: &mut [Held], finished: &mut [u32]) -> Numbers {
+    rows.sort_by(|a, b| a.start.total_cmp(&b.start));
+    let tasks = numbers(rows, finished);
+    rows.sort_by(|a, b| a.end.total_cmp(&b.end));
+    tasks
+}
+
+/// Numbers the tasks of rows, in their order. `finished` has the number of tasks of each phase in earlier parts, and
+/// receives the new number.
+fn numbers(rows: &[Held], finished: &mut [u32]) -> Numbers {
+    let mut tasks = Numbers::default();
+    tasks.reserve(rows.len());
+    for row in rows {
+        let next = &mut finished[row.phase as usize];
+        tasks.entry((row.phase, row.task)).or_insert_with(|| {
+            *next += 1;
+            *next - 1
+        });
+    }
+    tasks
+}
+
+/// Finds each task's winner and copies among rows that are sorted by end, and drops rows that repeat an attempt.
+pub(super) fn attempts<'a>(rows: &'a [Held], tasks: &Numbers, retried_have_failed: bool) -> Vec<Attempt<'a>> {
+    let mut repeated: FxHashMap<(u32, u32), Vec<u32>> = FxHashMap::default();
+    let mut all: Vec<Attempt<'a>> = Vec::with_capacity(rows.len());
+    let mut firsts: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+    firsts.reserve(rows.len());
+    for row in rows {
+        let at = all.len() as u32;
+        let task = tasks.get(&(row.phase, row.task)).copied().unwrap_or_default();
+        let key = (row.phase, task);
+        if let Some(first) = firsts.get(&key) {
+            let siblings = repeated.entry(key).or_insert_with(|| vec![*first]);
+            let is_same = |other: &u32| {
+                let other = all[*other as usize].row;
+                row.times().is_some()
+                    && row.times() == other.times()
+                    && row.node == other.node
+                    && row.ended == other.ended
+            };
+            if siblings.iter().any(is_same) {
+                continue;
+            }
+            siblings.push(at);
+        } else {
+            firsts.insert(key, at);
+        }
+        all.push(Attempt {
+            row,
+            task,
+            ended: row.ended,
+            wins: row.ended == Ended::Succeeded,
+            speculative: row.speculative == Some(true),
+        });
+    }
+    for siblings in repeated.into_values() {
+        settle(&mut all, siblings, retried_have_failed);
+    }
+    all
+}
+
+/// Finds the winner and the copies among the attempts of a task; `siblings` are their positions, by end.
+fn settle(all: &mut [Attempt<'_>], mut siblings: Vec<u32>, retried_have_failed: bool) {
+    if retried_have_failed {
+        let last = siblings.iter().map(|at| all[*at as usize].row.attempt).max().unwrap_or(0);
+        for at in &siblings {
+            let one = &mut all[*at as usize];
+            if one.row.attempt < last && one.ended == Ended::Succeeded {
+                one.ended = Ended::Failed;
+            }
+        }
+    }
+    let winner = siblings.iter().copied().find(|at| all[*at as usize].ended == Ended::Succeeded);
+    siblings.sort_by(|a, b| all[*a as usize].row.start.total_cmp(&all[*b as usize].row.start));
+    let mut busy_until = f64::NEG_INFINITY;
+    for at in siblings {
+        let one = &mut all[at as usize];
+        one.wins = winner == Some(at);
+        one.speculative = one.row.speculative.unwrap_or(one.row.start < busy_until);
+        busy_until = busy_until.max(one.row.end);
+    }
+}

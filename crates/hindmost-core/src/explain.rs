@@ -317,11 +317,13 @@ fn happened(
         }
         Event::NoMoreCopies { task: of, may_restart: true } if *of == task => Some((
             None,
-            "no other copy starts, because an attempt writes a file that a copy would write too; if the attempt hangs, the task starts again"
+            "no other copy starts, because an attempt writes a file that a copy would write too; if the attempt hangs, the \
+             task starts again"
                 .to_owned(),
         )),
         Event::NoMoreCopies { task: of, .. } if *of == task => {
-            Some((None, "no other copy starts: the retries of the task are used up, or an attempt writes a file that a copy would write too".to_owned()))
+            Some((None, "no other copy starts: the retries of the task are used up, or an attempt writes a file that a copy \
+                         would write too".to_owned()))
         }
         Event::TaskReturned { task: returned } if *returned == task => {
             Some((None, "the task can start again".to_owned()))

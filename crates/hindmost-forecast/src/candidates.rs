@@ -278,7 +278,8 @@ fn even_inputs(application: &RecordedApplication) -> Candidate {
     let mut settings = Vec::new();
     if application.world.recorded.skewed.is_some_and(|found| found.of_files) {
         return Candidate {
-            title: "the same input for all tasks of a stage (files and their row groups of equal size, or a repartition after reading)".to_owned(),
+            title: "the same input for all tasks of a stage (files and their row groups of equal size, or a repartition after \
+                    reading)".to_owned(),
             change: Change::EvenInputs,
             settings,
             condition: Some("if the large inputs can be divided: Spark splits a file only between its blocks or row groups"),

@@ -34,13 +34,14 @@ pub(crate) fn evidence(
         share_of(stragglers, &[Cause::Isolated, Cause::Unexplained]).filter(|share| *share >= UNKNOWN)?;
         let hang = longest(&application.jobs).map_or_else(String::new, |times| {
             format!(
-                " One task took {times:.0} times as long as 95% of its phase, without input that explains it: more likely a hang, but this is \
-                 not known."
+                " One task took {times:.0} times as long as 95% of its phase, without input that explains it: more likely a \
+                 hang, but this is not known."
             )
         });
         return Some(format!(
-            "The log does not show whether the long tasks without another cause would take long in a copy, too: if they would, copies gain the lower end of the \
-             ranges, otherwise the upper end.{hang} Run it once more: if the same tasks are slow again, the work belongs to them."
+            "The log does not show whether the long tasks without another cause would take long in a copy, too: if they would, \
+             copies gain the lower end of the ranges, otherwise the upper end.{hang} Run it once more: if the same tasks are \
+             slow again, the work belongs to them."
         ));
     };
     let rests = rests.map_or_else(String::new, |words| format!(" {words}"));
@@ -49,8 +50,8 @@ pub(crate) fn evidence(
     }
     if likeliest >= 0.5 {
         return Some(format!(
-            "The same tasks are slow in several jobs, where other tasks on their nodes are not: a copy would most likely take as long. Divide \
-             their work instead.{rests}"
+            "The same tasks are slow in several jobs, where other tasks on their nodes are not: a copy would most likely take \
+             as long. Divide their work instead.{rests}"
         ));
     }
     let but = match application.world.recorded.long_in_most_jobs {

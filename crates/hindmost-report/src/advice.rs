@@ -77,8 +77,8 @@ fn nothing(advice: &Advice) -> String {
     };
     match advice.tried.iter().find(helps) {
         Some(one) => format!(
-            "No setting of the engine{}. Of the policies that were tried, {} would have saved {} of the wall time ({} to {}), which the engine does \
-             not have.",
+            "No setting of the engine{}. Of the policies that were tried, {} would have saved {} of the wall time ({} to {}), \
+             which the engine does not have.",
             if advice.tried.iter().any(|one| !one.settings.is_empty()) || advice.not_offered.is_empty() {
                 " would have helped enough"
             } else {

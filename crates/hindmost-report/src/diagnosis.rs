@@ -56,13 +56,15 @@ fn cure(what: Spent, diagnosis: &Diagnosis) -> Option<&'static str> {
         }
         Spent::NoSlots => "jobs wait for slots: executors that start earlier, or are kept, shorten it",
         Spent::Scheduling => {
-            "tasks wait although slots are free, or no attempt runs: waits for containers or for slots near the input, many very short tasks, or work of the driver between phases"
+            "tasks wait although slots are free, or no attempt runs: waits for containers or for slots near the input, many \
+             very short tasks, or work of the driver between phases"
         }
         Spent::Retries if diagnosis.lost.failed > 0.0 => {
             "work is done again: the causes of the failures are worth more than any copy"
         }
         Spent::Retries => {
-            "work is done again although no attempt failed: attempts were killed, or they or their outputs were lost, and why is worth more than any copy"
+            "work is done again although no attempt failed: attempts were killed, or they or their outputs were lost, and why \
+             is worth more than any copy"
         }
         Spent::Stragglers => {
             "only tasks remain that take more than 1.5 times as long as is typical; which of them copies cure depends on the cause"
@@ -390,7 +392,8 @@ fn cure_of(cause: Cause, workers: Option<Workers>) -> &'static str {
         }
         (Cause::Spill, _) => "more memory for each task, or more partitions",
         (Cause::SlowNode, Some(Workers::Executors)) => {
-            "its executor or worker stopped (decommissioned) and started on another machine; spark.excludeOnFailure does not do it, because only failures count there"
+            "its executor or worker stopped (decommissioned) and started on another machine; spark.excludeOnFailure does not \
+             do it, because only failures count there"
         }
         (Cause::SlowNode, _) => {
             "no tasks on it until it is repaired or replaced: excluded by the scheduler (--exclude=NODE in Slurm), or decommissioned"
@@ -436,7 +439,9 @@ fn isolated(stragglers: &StragglersByCause) -> Option<String> {
     let found = stragglers.causes.iter().find(|found| found.cause == Cause::Isolated)?;
     let share = found.excess_seconds / stragglers.excess_seconds.max(f64::MIN_POSITIVE);
     (share >= WORTH).then(|| {
-        "Where tasks were slow by chance or hung, their input (if the log has it), all that the log accounts for, and the other tasks on the node at the time (if there were fewer than two: also those before and after, of any phase) were as usual: this is what copies are most likely to cure."
+        "Where tasks were slow by chance or hung, their input (if the log has it), all that the log accounts for, and the \
+         other tasks on the node at the time (if there were fewer than two: also those before and after, of any phase) were as \
+         usual: this is what copies are most likely to cure."
             .to_owned()
     })
 }
@@ -521,7 +526,8 @@ pub(crate) fn variance(variance: &Variance) -> String {
     let optional =
         |part: Option<hindmost_core::metrics::VarianceShare>| part.map_or_else(|| "unknown".to_owned(), share);
     format!(
-        "Differences between tasks of a phase (variance of ln duration, 95% intervals): first waves {}, input {}, node {}, node at the time {}, the rest {}. {}",
+        "Differences between tasks of a phase (variance of ln duration, 95% intervals): first waves {}, input {}, node {}, \
+         node at the time {}, the rest {}. {}",
         share(variance.first_wave),
         share(variance.input),
         optional(variance.node),

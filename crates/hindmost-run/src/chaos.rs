@@ -35,7 +35,8 @@ pub struct Chaos {
 /// A `--chaos` text that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "--chaos {}: {reason}; give slow=NODE:FACTOR, kill=CHANCE, lose=NODE:10s (lost for 10 s), lose=NODE:10s@5s (lost for 10 s from 5 s on) or seed=N, separated by commas",
+    "--chaos {}: {reason}; give slow=NODE:FACTOR, kill=CHANCE, lose=NODE:10s (lost for 10 s), lose=NODE:10s@5s (lost for 10 s \
+     from 5 s on) or seed=N, separated by commas",
     Quoted(text)
 )]
 pub struct ChaosError {

@@ -96,8 +96,8 @@ fn overload(experiments: &[&Experiment]) -> Option<String> {
     let largest = loads.iter().copied().max_by(f64::total_cmp)?;
     let up_to = if loads.iter().any(|load| *load < largest) { "up to " } else { "" };
     Some(format!(
-        "{part}jobs arrive at least as fast as the cluster can do them without copies (load {up_to}{largest:.2}), so that flowtimes grow with \
-         the number of jobs and the horizon, and compare policies for this length of a run only"
+        "{part}jobs arrive at least as fast as the cluster can do them without copies (load {up_to}{largest:.2}), so that \
+         flowtimes grow with the number of jobs and the horizon, and compare policies for this length of a run only"
     ))
 }
 
@@ -470,8 +470,8 @@ mod tests {
     fn bounded_flowtimes_and_single_policies_have_no_caution() {
         let experiment = |settings: &str| {
             let text = format!(
-                "{settings}\n[workload]\narrival = {{ poisson = {{ rate = 1 }} }}\ntasks = 2\n\
-                 duration = {{ pareto = {{ alpha = 1.5, mean = 2 }} }}\n[cluster]\nmachines = 9\n[[policy]]\nname = \"none\"\n[[policy]]\nname = \"mantri\"\n"
+                "{settings}\n[workload]\narrival = {{ poisson = {{ rate = 1 }} }}\ntasks = 2\nduration = {{ pareto = {{ alpha \
+                 = 1.5, mean = 2 }} }}\n[cluster]\nmachines = 9\n[[policy]]\nname = \"none\"\n[[policy]]\nname = \"mantri\"\n"
             );
             Experiment::of(&Scenario::parse(&text, "test", Path::new(""), &[]).unwrap(), 1).unwrap()
         };

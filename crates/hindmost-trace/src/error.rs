@@ -9,7 +9,11 @@ use thiserror::Error;
 pub(crate) const JOURNAL_IN_FOLDER: &str = ".hindmost/journal.jsonl";
 
 /// The formats that the readers accept, for error messages.
-const EXPECTED: &str = "a Spark event log (one JSON event a line, such as {\"Event\":\"SparkListenerApplicationStart\",…}), a Hadoop job history (.jhist, whose first line is Avro-Json or Avro-Binary), a Rumen trace (not its topology), the journal of a run, output of Slurm's sacct --parsable2, a job log of GNU parallel, a trace of Nextflow, or a table with a header line and columns for the start and end of each task (which --columns start=NAME,end=NAME can name; see docs/logs.md)";
+const EXPECTED: &str = "a Spark event log (one JSON event a line, such as {\"Event\":\"SparkListenerApplicationStart\",…}), a \
+                        Hadoop job history (.jhist, whose first line is Avro-Json or Avro-Binary), a Rumen trace (not its \
+                        topology), the journal of a run, output of Slurm's sacct --parsable2, a job log of GNU parallel, a \
+                        trace of Nextflow, or a table with a header line and columns for the start and end of each task (which \
+                        --columns start=NAME,end=NAME can name; see docs/logs.md)";
 
 /// Why a log could not be read at all. Problems that a reader can work around become warnings instead, in
 /// [`TraceSummary::warnings`](crate::TraceSummary::warnings).
@@ -27,7 +31,8 @@ pub enum TraceError {
 
     /// The directory is not the output folder of a run and holds no logs.
     #[error(
-        "{} is a directory without a log that can be read (docs/logs.md lists them); give the log itself, the directory of a rolling log (eventlog_v2_…), or a directory that holds logs",
+        "{} is a directory without a log that can be read (docs/logs.md lists them); give the log itself, the directory of a \
+         rolling log (eventlog_v2_…), or a directory that holds logs",
         path.display()
     )]
     Directory {
@@ -55,7 +60,8 @@ pub enum TraceError {
 
     /// The log is compressed or packed in an unsupported way.
     #[error(
-        "the log {name} is compressed in an unsupported way ({kind}; supported are gzip, zstd, LZ4, Snappy and LZF); unpack it first ({how})"
+        "the log {name} is compressed in an unsupported way ({kind}; supported are gzip, zstd, LZ4, Snappy and LZF); unpack it \
+         first ({how})"
     )]
     Compressed {
         /// The log's name.
@@ -106,7 +112,8 @@ pub enum TraceError {
 
     /// The log is neither a Hadoop job history nor a Rumen trace.
     #[error(
-        "{name} is no Hadoop log: it is {found}; expected a job history (.jhist, whose first line is Avro-Json or Avro-Binary), a Rumen trace, or a folder that holds them"
+        "{name} is no Hadoop log: it is {found}; expected a job history (.jhist, whose first line is Avro-Json or \
+         Avro-Binary), a Rumen trace, or a folder that holds them"
     )]
     NotHadoop {
         /// The log's name.
@@ -128,7 +135,8 @@ pub enum TraceError {
 
     /// The table lacks a column that is needed.
     #[error(
-        "the table {name} has no column for {missing}; its columns are {columns}; name the column with --columns, such as --columns start=StartTime,end=EndTime"
+        "the table {name} has no column for {missing}; its columns are {columns}; name the column with --columns, such as \
+         --columns start=StartTime,end=EndTime"
     )]
     NoColumn {
         /// The log's name.
@@ -158,7 +166,8 @@ pub enum TraceError {
     },
 
     /// The directory is not the output folder of a run.
-    #[error("{} holds no {JOURNAL_IN_FOLDER}; give the output folder of a run, or the journal itself; if the job ran together with others, give the folder that holds the folders of all of them", path.display())]
+    #[error("{} holds no {JOURNAL_IN_FOLDER}; give the output folder of a run, or the journal itself; if the job ran together \
+             with others, give the folder that holds the folders of all of them", path.display())]
     NoJournal {
         /// The path as given by the user.
         path: PathBuf,
@@ -166,7 +175,8 @@ pub enum TraceError {
 
     /// The file is not a journal.
     #[error(
-        "{name} is not a journal: its first line is no header with \"hindmost_journal\"; give the journal of a run, {JOURNAL_IN_FOLDER} in its output folder, or that folder"
+        "{name} is not a journal: its first line is no header with \"hindmost_journal\"; give the journal of a run, \
+         {JOURNAL_IN_FOLDER} in its output folder, or that folder"
     )]
     NotJournal {
         /// The file's name.
@@ -187,7 +197,8 @@ pub enum TraceError {
 
     /// A line of the journal is no record. The last line may be cut short; that is no error.
     #[error(
-        "the journal {name} is damaged: line {line} can't be read ({error}); restore it, or keep only the lines before this one as a new journal"
+        "the journal {name} is damaged: line {line} can't be read ({error}); restore it, or keep only the lines before this \
+         one as a new journal"
     )]
     BadRecord {
         /// The journal's name.

@@ -11,8 +11,9 @@
 //! - **Diagnosis**: what each application spent its time on, and why its stragglers were slow. See [`diagnosis`].
 //! - **Replay**: jobs with recorded durations, nodes, and the world in which they ran. See [`replay`].
 //!
-//! [`log::read`] recognises the format and returns what is [`Wanted`]. A recording has about 100 bytes for each attempt. It is dropped once its
-//! application has been diagnosed, unless it may be replayed. A log that is damaged or cut short is read as far as possible.
+//! [`log::read`] recognises the format and returns what is [`Wanted`]. A recording has about 100 bytes for each attempt. It is
+//! dropped once its application has been diagnosed, unless it may be replayed. A log that is damaged or cut short is read as far as
+//! possible.
 //!
 //! ```
 //! use hindmost_trace::table::Columns;
@@ -96,4 +97,6 @@ pub use summary::{SparkCounts, TraceSummary};
 pub const COPIES_NOTE: &str = "Durations of copies that never ran are drawn from the recorded tasks of the same stage.";
 
 /// The same for a log whose replay knows what each attempt met.
-pub const SITUATED_NOTE: &str = "Attempts that the log shows take as long as they took. Copies that never ran take as long as their own task or as another task of the same stage, with the input of their own and with what they meet (first waves, slow and busy nodes).";
+pub const SITUATED_NOTE: &str = "Attempts that the log shows take as long as they took. Copies that never ran take as long as \
+                                 their own task or as another task of the same stage, with the input of their own and with \
+                                 what they meet (first waves, slow and busy nodes).";

@@ -56,7 +56,8 @@ fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(),
     let has_end = complete.is_some() || submit.is_some() && took.is_some();
     if !has_end && !(start.is_some() && (ran.is_some() || took.is_some())) {
         return Err(refused(
-            "it has no times; set trace.fields = 'task_id,process,name,status,exit,attempt,submit,start,complete,realtime,cpus,rchar,hostname'",
+            "it has no times; set trace.fields = \
+             'task_id,process,name,status,exit,attempt,submit,start,complete,realtime,cpus,rchar,hostname'",
         ));
     }
     let mut retries = Retries::default();

@@ -22,7 +22,8 @@ use crate::tasks::units::{duration, is_given, no_time, number, time};
 use crate::tasks::{Collector, Rows, Rules};
 
 /// How to get output that can be read.
-const CURE: &str = "run sacct --parsable2 --duplicates --format=JobID,JobName,State,ExitCode,Submit,Start,End,Elapsed,NodeList,AllocNodes,AllocCPUS";
+const CURE: &str = "run sacct --parsable2 --duplicates \
+                    --format=JobID,JobName,State,ExitCode,Submit,Start,End,Elapsed,NodeList,AllocNodes,AllocCPUS";
 
 /// Returns the header if a log with this beginning is output of `sacct`.
 fn header(beginning: &[u8]) -> Option<Header> {

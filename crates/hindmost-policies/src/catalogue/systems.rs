@@ -265,12 +265,14 @@ pub static SYSTEMS: &[SystemEntry] = &[
     SystemEntry {
         name: "pace",
         about: "backups for attempts that fall behind the pace of their phase; originals avoid slow nodes",
-        does: "An attempt lags if it has done less than half of what the median copy of its phase had done at the \
-            same age. It gets a backup, on the fastest node with free resources, or on its own node if no other has \
-            any; if the backup lags as well, the task gets another one. Where copies take as long as their originals, \
-            which it learns for each type of job and phase, backups become rarer and stop. Until some have won, \
-            backups may cost only a small share of the job's work while tasks are pending, and at other times where attempts report no progress. Where two attempts of a task would write one file, an attempt that seems to hang is stopped, and its task starts again. Originals also go to the fastest nodes. A node known to be slow gets an original only if it is expected to end there no later than if the \
-            other nodes ran all pending tasks.",
+        does: "An attempt lags if it has done less than half of what the median copy of its phase had done at the same age. It \
+               gets a backup, on the fastest node with free resources, or on its own node if no other has any; if the backup \
+               lags as well, the task gets another one. Where copies take as long as their originals, which it learns for each \
+               type of job and phase, backups become rarer and stop. Until some have won, backups may cost only a small share \
+               of the job's work while tasks are pending, and at other times where attempts report no progress. Where two \
+               attempts of a task would write one file, an attempt that seems to hang is stopped, and its task starts again. \
+               Originals also go to the fastest nodes. A node known to be slow gets an original only if it is expected to end \
+               there no later than if the other nodes ran all pending tasks.",
         wins: "Nodes differ in speed and attempts report progress: it checks an attempt after 10% of the median \
             duration, where other systems wait until a share of the attempt's own work is done. In the built-in \
             scenario quickstart, where copies of a task are slow independently of each other, it has the lowest \

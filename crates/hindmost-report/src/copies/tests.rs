@@ -97,15 +97,16 @@ fn lessons_name_outcomes_and_effect() {
     };
     assert_eq!(
         learned_in_words(&learned),
-        "3 were faster than an older attempt of their task and 9 were slower or took long, so durations mostly belong to the tasks, and an attempt gets a copy only at 4 times the usual age. For \
-         this reason, 5 late attempts got a copy later or not at all. 1 late attempt got a copy later or not at all because \
-         copies had cost as much as they may until they win."
+        "3 were faster than an older attempt of their task and 9 were slower or took long, so durations mostly belong to the \
+         tasks, and an attempt gets a copy only at 4 times the usual age. For this reason, 5 late attempts got a copy later or \
+         not at all. 1 late attempt got a copy later or not at all because copies had cost as much as they may until they win."
     );
     let none = HeldBack::default();
     let wins = Learned { lost: 0, effect: Effect::Sooner, factor: 1.0, held_back: none, ..learned };
     assert_eq!(
         learned_in_words(&wins),
-        "3 were faster than an older attempt of their task and none was slower, so copies help, and an attempt gets one as soon as it is late."
+        "3 were faster than an older attempt of their task and none was slower, so copies help, and an attempt gets one as \
+         soon as it is late."
     );
     let waited = Learned { won: 0, held_back: HeldBack { by_resources: 2, ..none }, ..wins };
     assert_eq!(

@@ -25,10 +25,11 @@ const PARTS: [Part; 9] = [
 ];
 
 /// Explains the columns of [`table`].
-pub(super) const ABOUT: &str = "Energy is in joules, of all nodes in the runs of all seeds together. Idle: the power of nodes on which nothing runs, \
-     over the whole run. Normal, stragglers: originals; a straggler took longer than 1.5 times the mean at its node's \
-     speed, or a copy was started for it. Won: finished first. Remainder: energy that no attempt causes alone, because \
-     the power of a node is not proportional to its busy cores.";
+pub(super) const ABOUT: &str = "Energy is in joules, of all nodes in the runs of all seeds together. Idle: the power of nodes \
+                                on which nothing runs, over the whole run. Normal, stragglers: originals; a straggler took \
+                                longer than 1.5 times the mean at its node's speed, or a copy was started for it. Won: \
+                                finished first. Remainder: energy that no attempt causes alone, because the power of a node is \
+                                not proportional to its busy cores.";
 
 /// Returns the table of energies; `None` if no policy has them.
 pub(super) fn table(rows: &[&PolicyResult]) -> Option<Table> {

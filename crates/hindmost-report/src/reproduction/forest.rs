@@ -36,10 +36,10 @@ pub(crate) fn forest(reproduction: &Reproduction) -> Option<Drawing> {
 
 /// Returns sentences that say how to read the picture and which claims it leaves out.
 pub(crate) fn forest_caption(reproduction: &Reproduction) -> String {
-    let mut text = "The shaded area has the values that confirm the claim; it continues to the edge if the claim has \
-                    only one limit. A filled mark satisfies this rule, a hollow one does not. The bars at a mark are \
-                    its 95% interval, unless it is narrower than the mark. The thin line is the range over all readings; an arrow means that it continues \
-                    beyond the axis."
+    let mut text = "The shaded area has the values that confirm the claim; it continues to the edge if the claim has only one \
+                    limit. A filled mark satisfies this rule, a hollow one does not. The bars at a mark are its 95% interval, \
+                    unless it is narrower than the mark. The thin line is the range over all readings; an arrow means that it \
+                    continues beyond the axis."
         .to_owned();
     let shown = chosen(reproduction);
     if shown.iter().any(|claim| !claim.confirmed.is_empty()) {

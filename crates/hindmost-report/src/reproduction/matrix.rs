@@ -139,9 +139,9 @@ pub(crate) fn search_sentences(reproduction: &Reproduction) -> Vec<String> {
     if let Some(calibrated) = &search.calibrated {
         let numbers = if calibrated.numbers == 1 { "number" } else { "numbers" };
         let mut text = format!(
-            "Calibrated reading: {}. Of all readings, it comes closest to the {} published {numbers} of the paper's \
-             baseline (mean error {} of what the rules allow, where each number counts at most 5). The claims about the paper's own methods did not take \
-             part in choosing it, so they are predictions: {} of {} hold.",
+            "Calibrated reading: {}. Of all readings, it comes closest to the {} published {numbers} of the paper's baseline \
+             (mean error {} of what the rules allow, where each number counts at most 5). The claims about the paper's own \
+             methods did not take part in choosing it, so they are predictions: {} of {} hold.",
             calibrated.reading,
             calibrated.numbers,
             number_text(calibrated.error),

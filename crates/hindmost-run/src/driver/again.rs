@@ -477,7 +477,8 @@ impl Again<'_> {
 pub(super) fn may_not_repeat(task: &str) -> RunError {
     RunError::Input(format!(
         "{task} would have to run again and may not (idempotent = false): restore the missing or changed results, leave \
-         --retry-failed and --redo out, allow as many failures as before, allow it with --redo {task}, or run the job in a new folder (--out DIR)"
+         --retry-failed and --redo out, allow as many failures as before, allow it with --redo {task}, or run the job in a new \
+         folder (--out DIR)"
     ))
 }
 

@@ -11,10 +11,10 @@
 //! - If an attempt that has written such a file is stopped because another one goes on, that one does not count either.
 //! - If such a file is open so that writes add to what is there (at its end, or for reading too, as a database is), starting again would
 //!   write twice what an attempt has written already. The task then fails for good, and a message says which file to look at.
-//!
 //! - A copy does not start either if a file that the command names has changed since another attempt of its task began (`untouched.rs`).
 //!
-//! What is opened, written and closed between two looks is not seen if the command does not name it, nor what processes on other machines do.
+//! What is opened, written and closed between two looks is not seen if the command does not name it, nor what processes on other
+//! machines do.
 
 use std::path::PathBuf;
 
@@ -174,8 +174,8 @@ impl Driver<'_> {
         };
         let outcome = self.note_shared(attempt.task, &file);
         self.follower.message(&format!(
-            "attempt {} of {} is stopped, but has written {}, which another one may have written too, so that one does not count either, and \
-             {outcome} (--no-copies prevents this)",
+            "attempt {} of {} is stopped, but has written {}, which another one may have written too, so that one does not \
+             count either, and {outcome} (--no-copies prevents this)",
             attempt.copy,
             self.full_name(attempt.task),
             file.path.display()

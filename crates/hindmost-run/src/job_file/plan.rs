@@ -353,8 +353,8 @@ impl PlannedPhase {
         self.idempotent && matches!(self.copies, Copies::Allowed | Copies::Forced)
     }
 
-    /// True if tasks get no copies only because of what their command writes, and it may be seen that it has changed nothing yet but what it
-    /// writes from the beginning each time: an attempt may be stopped and its task started again.
+    /// True if tasks get no copies only because of what their command writes, and it may be seen that it has changed nothing yet
+    /// but what it writes from the beginning each time: an attempt may be stopped and its task started again.
     pub fn may_restart(&self) -> bool {
         self.idempotent && self.restarts().is_some()
     }

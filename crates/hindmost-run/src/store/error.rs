@@ -29,7 +29,12 @@ pub enum StoreError {
     NotEmpty(PathBuf),
     /// The folder holds a run, and `--resume` was not given.
     #[error("{} holds {} of job {job:?}: {}use --out DIR to run the job in another folder, or remove the folder to run it again",
-        path.display(), if *done { "the finished run" } else { "a run" }, if *done { "use --resume --redo PHASE to run parts again, " } else { "use --resume to continue it, " })]
+        path.display(), if *done { "the finished run" } else { "a run" }, if *done { "use --resume --redo PHASE to run parts \
+                                                                                      again, " } else { "use \
+                                                                                                                                                --resume \
+                                                                                                                                                to \
+                                                                                                                                                continue \
+                                                                                                                                                it, " })]
     HoldsRun {
         /// Path of the folder.
         path: PathBuf,
@@ -83,7 +88,8 @@ pub enum StoreError {
     #[error("the output {} is in the run's own folder: choose a place outside it, or another folder with --out DIR", .0.display())]
     OutputInside(PathBuf),
     /// A file is in the place of a task's output file.
-    #[error("{} exists, and {task} has not made it as it is now{}: move it away, choose another output, or replace such files with --overwrite",
+    #[error("{} exists, and {task} has not made it as it is now{}: move it away, choose another output, or replace such files \
+             with --overwrite",
         path.display(), match more { 0 => String::new(), 1 => " (and 1 more)".to_owned(), more => format!(" (and {more} more)") })]
     InTheWay {
         /// Path of the file.

@@ -195,7 +195,9 @@ proptest! {
     #[test]
     fn random_edits_of_kinds_never_panic(
         at in any::<prop::sample::Index>(), length in 0..12usize,
-        piece in proptest::sample::select(vec!["", "nan", "-1", "0", "1e308", "99999999999", "[]", "{}", "\"", "\n", "[[workload.job]]", "repeat = 9", "map", "rank-1"]),
+        piece in proptest::sample::select(vec!["", "nan", "-1", "0", "1e308", "99999999999", "[]", "{}", "\"", "\n", "[[workload.job]]", "repeat \
+                                                                                                                                          = \
+                                                                                                                                          9", "map", "rank-1"]),
     ) {
         let mut text: Vec<char> = TWO_KINDS.chars().collect();
         let at = at.index(text.len());

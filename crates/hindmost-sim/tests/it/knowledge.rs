@@ -139,7 +139,9 @@ proptest! {
             let expected = age.map(|age| age * pace).filter(|age| *age < 1e6 * pace);
             match (run.backups("a").first(), expected) {
                 (None, None) => {}
-                (Some((_, start)), Some(age)) => prop_assert!((start - age).abs() < 3.0 * TICK + 1e-9 * age, "{policy} at {start}, not {age}"),
+                (Some((_, start)), Some(age)) => prop_assert!((start - age).abs() < 3.0 * TICK + 1e-9 * age, "{policy} at \
+                                                                                                              {start}, not \
+                                                                                                              {age}"),
                 (found, expected) => prop_assert!(false, "{policy}: backup {found:?}, expected {expected:?}"),
             }
         }

@@ -132,7 +132,8 @@ fn input_outside_the_cluster_changes_no_other_draw() {
 
 #[test]
 fn machines_are_spread_over_racks() {
-    let text = "[cluster]\nmachines = 5\nracks = 3\n[workload]\narrival = { at_once = { jobs = 1 } }\ntasks = 1\nduration = 1\n[[policy]]\nname = \"fifo\"";
+    let text = "[cluster]\nmachines = 5\nracks = 3\n[workload]\narrival = { at_once = { jobs = 1 } }\ntasks = 1\nduration = \
+                1\n[[policy]]\nname = \"fifo\"";
     let setup = experiment(text).setup_of(1).unwrap();
     let racks: Vec<&str> = setup.nodes.iter().map(|node| node.rack.as_deref().unwrap()).collect();
     assert_eq!(racks, ["rack-0", "rack-1", "rack-2", "rack-0", "rack-1"]);

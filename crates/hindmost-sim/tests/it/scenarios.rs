@@ -151,7 +151,8 @@ fn generated_workloads_follow_their_description() {
     let n = jobs as f64;
     assert!((tasks as f64 / n - 4.0).abs() < 4.0 * (2.0 / n).sqrt(), "{tasks}");
     // Four jobs arrive every 1.5 s from 0 on; then 20 jobs arrive at 0.
-    let every = "[cluster]\nmachines = 9\n[workload]\narrival = { every = { gap = 1.5, jobs = 4 } }\ntasks = 1\nduration = 1\n[[policy]]\nname = \"none\"";
+    let every = "[cluster]\nmachines = 9\n[workload]\narrival = { every = { gap = 1.5, jobs = 4 } }\ntasks = 1\nduration = \
+                 1\n[[policy]]\nname = \"none\"";
     let run = &run_on(&experiment(every), 1)[0][0];
     assert_eq!((run.finished, run.makespan), (4, 5.5));
     let at_once = every.replace("every = { gap = 1.5, jobs = 4 }", "at_once = { jobs = 20 }");
@@ -242,7 +243,8 @@ proptest! {
     ) {
         let Ok(mut scenario) = parse(VALID, &changes) else { return Ok(()) };
         // Three jobs are enough, even if the horizon is long.
-        scenario.workload.arrival = parse("[cluster]\nmachines = 1\n[workload]\narrival = { at_once = { jobs = 3 } }\ntasks = 1\nduration = 1", &[]).unwrap().workload.arrival;
+        scenario.workload.arrival = parse("[cluster]\nmachines = 1\n[workload]\narrival = { at_once = { jobs = 3 } }\ntasks = \
+                                           1\nduration = 1", &[]).unwrap().workload.arrival;
         let experiment = Experiment::of(&scenario, 1).map_err(|error| TestCaseError::fail(error.to_string()));
         let stop = std::sync::atomic::AtomicBool::new(false);
         let control = hindmost_sim::driver::Control { stop: &stop, progress: &|_| {} };

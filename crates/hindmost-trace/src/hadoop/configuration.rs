@@ -344,7 +344,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "(<configuration>)?(<[/!?a-z]{0,3}(property|name|value)?/?>?|&[#a-z0-9]{0,4};?|[ -~]{0,9}){0,40}(</configuration>)?") {
+        fn any_text_is_read_or_refused(text in "(<configuration>)?(<[/!?a-z]{0,3}(property|name|value)?/?>?|&[#a-z0-9]{0,4};?|[ \
+                                                -~]{0,9}){0,40}(</configuration>)?") {
             let _ = settings(&text);
         }
 

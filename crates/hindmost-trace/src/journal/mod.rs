@@ -51,7 +51,11 @@ use record_reader::begins_like_one;
 pub use record_reader::{JournalRecords, MOST_TASKS};
 
 /// A note for the user of a replay: where durations that are not in the journal come from.
-pub const COPIES_NOTE: &str = "Attempts take as long as in the recorded run; an attempt that did not finish takes at least as long as it ran. Its remaining time, and the durations of copies that never ran, are drawn from the winners of the same phase. If no winner took longer than an unfinished attempt ran, the attempt is assumed to need no more time, so the replay understates how much time policies save that start copies of such attempts.";
+pub const COPIES_NOTE: &str = "Attempts take as long as in the recorded run; an attempt that did not finish takes at least as \
+                               long as it ran. Its remaining time, and the durations of copies that never ran, are drawn from \
+                               the winners of the same phase. If no winner took longer than an unfinished attempt ran, the \
+                               attempt is assumed to need no more time, so the replay understates how much time policies save \
+                               that start copies of such attempts.";
 
 /// Returns the path of the journal in the output folder of a run; `None` if the folder has no journal.
 pub(crate) fn of_folder(folder: &Path) -> Option<PathBuf> {

@@ -251,7 +251,10 @@ fn durations_are_scaled_to_speed_1_and_to_all_of_the_work() {
     assert_eq!(trace.notes.len(), 2);
     assert!(trace.notes[0].contains("flowtime of 8.000 s"), "{}", trace.notes[0]);
     assert!(
-        trace.notes[1].starts_with("node n0 (about 0.25 times its stated speed, the geometric mean of 2 estimates from 0.12 to 0.50) was estimated to be slow"),
+        trace.notes[1].starts_with(
+            "node n0 (about 0.25 times its stated speed, the geometric mean of 2 estimates from 0.12 to \
+                                    0.50) was estimated to be slow"
+        ),
         "{}",
         trace.notes[1]
     );

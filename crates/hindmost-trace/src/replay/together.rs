@@ -12,12 +12,15 @@ use crate::recording::PhaseRows;
 use crate::summary::TraceSummary;
 
 /// The warning on slots that follow from attempts that ran at the same time.
-const SLOTS_OF_ATTEMPTS: &str = "The log does not say how many slots nodes had; each node gets as many slots as the most attempts that ran on it at the same time.";
+const SLOTS_OF_ATTEMPTS: &str = "The log does not say how many slots nodes had; each node gets as many slots as the most \
+                                 attempts that ran on it at the same time.";
 /// The warning on slots that follow from what attempts used.
 const SLOTS_USED: &str =
     "The log does not say how many slots nodes had; each node gets as many slots as were used on it at the same time.";
 /// The warning on a log without a world.
-const TOO_LARGE: &str = "The log is too large to be replayed as it ran: failed attempts are left out, and recorded and replayed times are not compared. In the replay a phase waits for the phases that had ended before it began, and its tasks start when slots are free.";
+const TOO_LARGE: &str = "The log is too large to be replayed as it ran: failed attempts are left out, and recorded and \
+                         replayed times are not compared. In the replay a phase waits for the phases that had ended before it \
+                         began, and its tasks start when slots are free.";
 
 /// Returns the jobs and nodes of a log, and warnings about what was left out. A journal has a replay of its own.
 pub(crate) fn together(kind: Kind, summary: &TraceSummary, kept: Kept) -> (Replay, Vec<String>) {
@@ -55,7 +58,8 @@ fn of_rows(joined: Joined, about: &mut Vec<String>) -> Replay {
     about.push(SLOTS_USED.to_owned());
     if unnamed > 0 {
         about.push(format!(
-            "Attempts whose node is not known ran on up to {unnamed} slots at the same time; the replay has as many slots on machines of its own for them."
+            "Attempts whose node is not known ran on up to {unnamed} slots at the same time; the replay has as many slots on \
+             machines of its own for them."
         ));
     }
     about.extend(is_too_large.then(|| TOO_LARGE.to_owned()));

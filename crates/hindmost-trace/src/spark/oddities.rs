@@ -38,7 +38,8 @@ pub(super) fn of_events(tally: &Tally, directory: bool, warnings: &mut Vec<Strin
             ),
         };
         warnings.push(format!(
-            "{attempts} of resubmitted stages can't be matched to their tasks, because the log (Spark before 3.3) does not name partitions{rest}."
+            "{attempts} of resubmitted stages can't be matched to their tasks, because the log (Spark before 3.3) does not \
+             name partitions{rest}."
         ));
     }
     #[rustfmt::skip]
@@ -77,7 +78,8 @@ fn applications(tally: &Tally, directory: bool, warnings: &mut Vec<String>) {
                 .to_owned(),
         ),
         (count, all) => warnings.push(format!(
-            "The end of {count} of the {all} applications is missing: their logs are still being written or were cut short; they were read as far as possible."
+            "The end of {count} of the {all} applications is missing: their logs are still being written or were cut short; \
+             they were read as far as possible."
         )),
     }
 }
@@ -123,7 +125,8 @@ impl Oddities {
         }
         if self.without_cores > 0 {
             warnings.push(format!(
-                "The log does not say how many cores {} had; an executor without this number gets as many slots as the most attempts that ran on it at the same time.",
+                "The log does not say how many cores {} had; an executor without this number gets as many slots as the most \
+                 attempts that ran on it at the same time.",
                 some(self.without_cores, "executor", "executors")
             ));
         }

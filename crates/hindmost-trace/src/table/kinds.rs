@@ -56,8 +56,8 @@ impl Kinds {
         };
         let kind = if has_phase { "not read" } else { "read as the phase" };
         collector.issues.note(format!(
-            "The column {column:?} has the same value in many rows that are no attempts of one task: it was {kind}, and {tasks}. --columns task=COLUMN \
-             names the column of the tasks."
+            "The column {column:?} has the same value in many rows that are no attempts of one task: it was {kind}, and \
+             {tasks}. --columns task=COLUMN names the column of the tasks."
         ));
     }
 }

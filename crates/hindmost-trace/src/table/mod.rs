@@ -287,7 +287,8 @@ fn note_unit_of_durations<'a>(places: &Places, field: impl Fn(usize) -> &'a str,
     let unit = number(field(beside.0)).map(|time| beside.1.unwrap_or_else(|| Unit::by_size(time)));
     if let Some(unit) = unit.and_then(Unit::if_below_a_second) {
         collector.issues.note(format!(
-            "The durations in the column {duration:?} were read in seconds, although the times beside them are in {unit}; if the durations are, too, say so with --columns duration={duration}:{unit}."
+            "The durations in the column {duration:?} were read in seconds, although the times beside them are in {unit}; if \
+             the durations are, too, say so with --columns duration={duration}:{unit}."
         ));
     }
 }

@@ -202,7 +202,8 @@ fn a_column_that_names_kinds_of_tasks_is_that_of_phases() {
     assert_eq!(
         mapped.summary.warnings,
         [
-            "The column \"task_id\" has the same value in many rows that are no attempts of one task: it was read as the phase, and the column \"map_index\" as the task. --columns task=COLUMN names the column of the tasks."
+            "The column \"task_id\" has the same value in many rows that are no attempts of one task: it was read as the \
+             phase, and the column \"map_index\" as the task. --columns task=COLUMN names the column of the tasks."
         ]
     );
     // Some of them ran twice.
@@ -267,7 +268,8 @@ fn rows_with_too_many_fields_are_left_out() {
     assert_eq!(
         found.summary.warnings,
         [
-            "1 row was skipped as unreadable; the first is line 3: it has 5 fields, separated by ',', and the header has 4; a field that contains it must be in quotes."
+            "1 row was skipped as unreadable; the first is line 3: it has 5 fields, separated by ',', and the header has 4; a \
+             field that contains it must be in quotes."
         ]
     );
 }
@@ -351,7 +353,8 @@ i,2024-01-0";
         summary.warnings,
         [
             "The log is cut short in line 13; everything before that was read.",
-            "1 row was skipped as unreadable; the first is line 6: \"yesterday\" in the column \"start\" is no time, which is written as 1700000000.5 or 2024-03-31 13:05:00Z (a duration: 90.5 or 0:01:30).",
+            "1 row was skipped as unreadable; the first is line 6: \"yesterday\" in the column \"start\" is no time, which is \
+             written as 1700000000.5 or 2024-03-31 13:05:00Z (a duration: 90.5 or 0:01:30).",
             "1 row was left out (repeated headers); the first is line 5.",
             "1 row was left out (tasks that never started); the first is line 8.",
             "1 row (14.3% of those with a state) has an unknown state, which is taken for success: \"puzzled\" (1 row); \

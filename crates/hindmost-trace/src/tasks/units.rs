@@ -100,7 +100,8 @@ pub(crate) fn no_time(text: &str, column: &str) -> String {
     if let Some(unit) = number(text.trim()).and_then(|time| Unit::by_size(time).if_below_a_second()) {
         let (text, column) = (text.trim(), column.trim());
         return format!(
-            "{text} in the column {column:?} is no time in its unit; it is one in {unit}: --columns MEANING={column}:{unit}, such as start={column}:{unit}"
+            "{text} in the column {column:?} is no time in its unit; it is one in {unit}: --columns MEANING={column}:{unit}, \
+             such as start={column}:{unit}"
         );
     }
     format!(

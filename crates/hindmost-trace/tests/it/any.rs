@@ -94,7 +94,10 @@ fn a_folder_of_two_kinds_warns_of_logs_left_out() {
     write("spark/app-1", SPARK);
     assert_eq!(counts(folder.path()), ("hadoop-jhist", 1, 0, 0));
     assert!(
-        warnings_of(folder.path()).contains("1 Spark event log was left out, because only the Hadoop logs of a folder with both are read: spark/app-1; read these separately."),
+        warnings_of(folder.path()).contains(
+            "1 Spark event log was left out, because only the Hadoop logs of a folder with \
+                                             both are read: spark/app-1; read these separately."
+        ),
         "{}",
         warnings_of(folder.path())
     );

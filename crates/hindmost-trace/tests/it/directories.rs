@@ -216,7 +216,8 @@ fn a_directory_without_a_log_is_refused() {
 /// Returns the first line of a part that Databricks delivers.
 fn rollover(context: i64, number: usize) -> String {
     format!(
-        "{{\"Event\":\"DBCEventLoggingListenerMetadata\",\"Spark Version\":\"3.1.2\",\"Timestamp\":1,\"Rollover Number\":{number},\"SparkContext Id\":{context}}}\n"
+        "{{\"Event\":\"DBCEventLoggingListenerMetadata\",\"Spark Version\":\"3.1.2\",\"Timestamp\":1,\"Rollover \
+         Number\":{number},\"SparkContext Id\":{context}}}\n"
     )
 }
 

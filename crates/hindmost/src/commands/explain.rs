@@ -387,7 +387,8 @@ mod tests {
         );
         assert!(!text(lags, [Some(1.9), None]).contains("its own"));
         assert!(text(lags, [Some(0.7), None]).contains(
-            "gave a remaining time of 0.70 s, a guess, because its progress shows no pace yet, but the policy used its own estimate, 1.90 s\n"
+            "gave a remaining time of 0.70 s, a guess, because its progress shows no pace yet, but the policy used its own \
+             estimate, 1.90 s\n"
         ));
         assert!(!text("its job was next", [Some(0.95), None]).contains("its own"));
     }

@@ -40,7 +40,8 @@ pub fn run(args: &PoliciesArgs) -> Outcome {
     );
     text += &format!("\n{}", indented("", &last, width));
     if args.short {
-        let more = "`hindmost policies` also prints parameters, sources, differences from them, and when each policy wins and loses; `hindmost policies NAME` does so for one of them.";
+        let more = "`hindmost policies` also prints parameters, sources, differences from them, and when each policy wins and \
+                    loses; `hindmost policies NAME` does so for one of them.";
         text += &indented("", more, width);
     }
     terminal::print(&text)

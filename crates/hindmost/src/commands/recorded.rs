@@ -22,7 +22,9 @@ use crate::failure::{Failure, Outcome};
 use super::trace::with_progress;
 
 /// A note on logs with copies, which do not say what started them.
-const COPIES_RAN: &str = "Copies ran in this log, which does not say by what rule. The replay of none has the times with these copies, not those without any: what the originals would have taken is not known, so gains against none are too small.";
+const COPIES_RAN: &str = "Copies ran in this log, which does not say by what rule. The replay of none has the times with these \
+                          copies, not those without any: what the originals would have taken is not known, so gains against \
+                          none are too small.";
 
 /// Jobs and cluster of a log or journal.
 pub struct Recorded {
@@ -94,7 +96,8 @@ fn nothing_to_replay(summary: &TraceSummary) -> String {
     };
     if spark.stages_without_job > 0 {
         return format!(
-            "{tasks} finished, but the log has no start of their jobs, {nothing}; its beginning or other lines are missing: give the whole log"
+            "{tasks} finished, but the log has no start of their jobs, {nothing}; its beginning or other lines are missing: \
+             give the whole log"
         );
     }
     format!("{tasks} finished, but none has a launch time with a later finish time, {nothing}")

@@ -168,9 +168,9 @@ fn attempts_that_write_one_file_at_a_time_are_both_stopped() {
     program(
         &job,
         "late",
-        "#!/bin/sh\nif [ $1 = 7 ]; then case $HINDMOST_ATTEMPT in\n0) until test -e copied; do sleep 0.02; done; exec > $1.out; touch opened; sleep 600;;\n\
-         1) touch copied; until test -e opened; do sleep 0.02; done; exec > $1.out; sleep 600;;\nesac; fi\n\
-         sleep 0.1; echo $1 > $1.out\n",
+        "#!/bin/sh\nif [ $1 = 7 ]; then case $HINDMOST_ATTEMPT in\n0) until test -e copied; do sleep 0.02; done; exec > \
+         $1.out; touch opened; sleep 600;;\n1) touch copied; until test -e opened; do sleep 0.02; done; exec > $1.out; sleep \
+         600;;\nesac; fi\nsleep 0.1; echo $1 > $1.out\n",
     );
     let ran = map(&job, &["--out", "out"], "./late {}");
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
@@ -307,10 +307,9 @@ fn a_winner_whose_file_may_be_destroyed_does_not_count() {
     program(
         &job,
         "late",
-        "#!/bin/sh\nif [ $1 = 7 ]; then case $HINDMOST_ATTEMPT in\n0) until test -e copied; do sleep 0.02; done; echo 7 > 7.out; touch written\n\
-         until test -e truncated; do sleep 0.02; done; exit 0;;\n\
-         1) touch copied; until test -e written; do sleep 0.02; done; exec > 7.out; touch truncated; sleep 600;;\nesac; fi\n\
-         sleep 0.1; echo $1 > $1.out\n",
+        "#!/bin/sh\nif [ $1 = 7 ]; then case $HINDMOST_ATTEMPT in\n0) until test -e copied; do sleep 0.02; done; echo 7 > \
+         7.out; touch written\nuntil test -e truncated; do sleep 0.02; done; exit 0;;\n1) touch copied; until test -e written; \
+         do sleep 0.02; done; exec > 7.out; touch truncated; sleep 600;;\nesac; fi\nsleep 0.1; echo $1 > $1.out\n",
     );
     let ran = map(&job, &["--out", "out"], "./late {}");
     assert_eq!((ran.code, job.read("7.out")), (Some(0), "7\n".to_owned()), "{}", ran.stderr);

@@ -68,7 +68,8 @@ pub(super) fn running_table() -> Result<DataTable, String> {
     let heading = |clones: u32| [format!("R_ru, r = {clones}"), format!("actual, r = {clones}")];
     let columns = std::iter::once("elapsed time (s)".to_owned()).chain((0..3).flat_map(heading));
     Ok(DataTable::new(
-        "Probability (%) that a task which is still running misses a deadline of 60 s; β = 2, t_min = 15 s, clones continue from its progress",
+        "Probability (%) that a task which is still running misses a deadline of 60 s; β = 2, t_min = 15 s, clones continue \
+         from its progress",
         columns.collect(),
         times.iter().map(row).collect(),
     ))

@@ -310,7 +310,8 @@ mod tests {
 
     #[test]
     fn fields_of_scontrol_may_contain_blanks() {
-        let line = "NodeName=n1 Arch=x86_64 OS=Linux 6.1 #1 SMP x=y Gres=gpu:2 State=DOWN* Reason=Not responding [slurm@2026] CfgTRES=cpu=4,mem=4000M Extra=";
+        let line = "NodeName=n1 Arch=x86_64 OS=Linux 6.1 #1 SMP x=y Gres=gpu:2 State=DOWN* Reason=Not responding [slurm@2026] \
+                    CfgTRES=cpu=4,mem=4000M Extra=";
         let found = fields(line);
         assert_eq!(found["NodeName"], "n1");
         assert_eq!(found["OS"], "Linux 6.1 #1 SMP x=y");

@@ -219,9 +219,10 @@ mod tests {
     use super::*;
 
     const LINE: &str = "NodeName=n1 Arch=x86_64 CoresPerSocket=1  CPUAlloc=0 CPUEfctv=4 CPUTot=4 CPULoad=5.49 \
-        AvailableFeatures=fast,ssd ActiveFeatures=fast,ssd Gres=gpu:tesla:2(S:0-1) NodeAddr=127.0.0.1 Version=22.05.8 \
-        OS=Linux 6.1 #1 SMP RealMemory=4000 AllocMem=0 State=IDLE ThreadsPerCore=1 Weight=1 Partitions=main,big \
-        BootTime=2026-11-20T10:00:00 SlurmdStartTime=2026-11-24T05:04:36 CfgTRES=cpu=4,mem=4000M,billing=4 AllocTRES= Reason=Not responding [slurm@2026-11-24T05:04:36]";
+                        AvailableFeatures=fast,ssd ActiveFeatures=fast,ssd Gres=gpu:tesla:2(S:0-1) NodeAddr=127.0.0.1 \
+                        Version=22.05.8 OS=Linux 6.1 #1 SMP RealMemory=4000 AllocMem=0 State=IDLE ThreadsPerCore=1 Weight=1 \
+                        Partitions=main,big BootTime=2026-11-20T10:00:00 SlurmdStartTime=2026-11-24T05:04:36 \
+                        CfgTRES=cpu=4,mem=4000M,billing=4 AllocTRES= Reason=Not responding [slurm@2026-11-24T05:04:36]";
 
     #[test]
     fn a_node_is_parsed() {

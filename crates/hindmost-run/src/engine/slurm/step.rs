@@ -83,7 +83,8 @@ pub fn start(
     command.spawn()
 }
 
-/// Ends what is left of an attempt on its node, in a step of its own. `what` is a word of [`reaper`](super::reaper). Waits until that is done.
+/// Ends what is left of an attempt on its node, in a step of its own. `what` is a word of [`reaper`](super::reaper). Waits until
+/// that is done.
 ///
 /// # Errors
 /// If the step fails.

@@ -54,7 +54,8 @@ fn errors_name_the_place_the_value_and_what_is_valid() {
         (
             "\"90s\"",
             "true",
-            "line 28, column 14: `true` is not valid here, expected a time: a number of seconds, or a text with a unit such as \"90s\", \"5m\" or \"2h\"",
+            "line 28, column 14: `true` is not valid here, expected a time: a number of seconds, or a text with a unit such as \
+             \"90s\", \"5m\" or \"2h\"",
         ),
         (
             "\"text/*.txt\"",
@@ -174,7 +175,8 @@ fn errors_name_the_place_the_value_and_what_is_valid() {
         (
             "tasks = 3\n",
             "",
-            "line 10, column 1: phase \"reduce\": it has neither tasks nor inputs nor a matrix; give tasks = N, inputs = \"PATTERN\" or matrix = { NAME = [VALUES] }",
+            "line 10, column 1: phase \"reduce\": it has neither tasks nor inputs nor a matrix; give tasks = N, inputs = \
+             \"PATTERN\" or matrix = { NAME = [VALUES] }",
         ),
         (
             "tasks = 3\n",
@@ -262,7 +264,8 @@ fn errors_name_the_place_the_value_and_what_is_valid() {
         (
             "OTHER =",
             "HINDMOST_TASK =",
-            "line 29, column 15: phase \"map\": environment: \"HINDMOST_TASK\" can't be set: names that begin with HINDMOST_ are reserved for Hindmost",
+            "line 29, column 15: phase \"map\": environment: \"HINDMOST_TASK\" can't be set: names that begin with HINDMOST_ \
+             are reserved for Hindmost",
         ),
         (
             "directory = \".\"",
@@ -283,7 +286,8 @@ fn errors_name_the_place_the_value_and_what_is_valid() {
         (
             "text/*.txt",
             "text",
-            "line 19, column 10: phase \"map\": inputs: \"text\" matches no file in FOLDER, only folders; for the files in them write \"text/*\"",
+            "line 19, column 10: phase \"map\": inputs: \"text\" matches no file in FOLDER, only folders; for the files in \
+             them write \"text/*\"",
         ),
         (
             "text/*.txt",
@@ -293,7 +297,8 @@ fn errors_name_the_place_the_value_and_what_is_valid() {
         (
             "text/*.txt",
             "text/**.txt",
-            "line 19, column 10: phase \"map\": inputs: \"text/**.txt\" is not a valid pattern: recursive wildcards must form a single path component in \"**.txt\"",
+            "line 19, column 10: phase \"map\": inputs: \"text/**.txt\" is not a valid pattern: recursive wildcards must form \
+             a single path component in \"**.txt\"",
         ),
         (
             "text/*.txt",
@@ -344,7 +349,8 @@ fn the_error_of_a_job_without_phases_shows_their_form() {
 fn a_file_with_an_unusable_name_needs_a_job_name() {
     let text = "[[phase]]\nname = \"p\"\ntasks = 1\ncommand = \"true\"";
     let error = parse(text, Path::new(".toml"), Path::new("/")).unwrap_err().to_string();
-    let expected = ".toml: the job has no name, and its file's name can't be used (\".toml\" is a folder's name, so it may not begin with a dot): add name = \"…\"";
+    let expected = ".toml: the job has no name, and its file's name can't be used (\".toml\" is a folder's name, so it may not \
+                    begin with a dot): add name = \"…\"";
     assert_eq!(error, expected);
     assert_eq!(parse(&format!("name = \"j\"\n{text}"), Path::new(".toml"), Path::new("/")).unwrap().name, "j");
 }

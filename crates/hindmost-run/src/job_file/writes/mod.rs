@@ -106,15 +106,15 @@ pub enum Repeats {
     Always,
 }
 
-/// A file that a command names, but for those that it writes from their beginnings: it must be seen that it has not changed it yet before the
-/// command may run again. It may also name no file, such as an option.
+/// A file that a command names, but for those that it writes from their beginnings: it must be seen that it has not changed it yet
+/// before the command may run again. It may also name no file, such as an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own about the file")]
 pub struct Changed {
     /// The file, as the command has it.
     pub file: String,
-    /// True if the file's state says whether it was changed. Its path is the same whenever the command names it, from the folder in which it
-    /// begins, and may hold [`VARIABLES`].
+    /// True if the file's state says whether it was changed. Its path is the same whenever the command names it, from the folder in
+    /// which it begins, and may hold [`VARIABLES`].
     pub by_state: bool,
     /// True if the command opens the file once, to add to it, so that the position there says whether it has added something.
     pub by_position: bool,

@@ -266,8 +266,8 @@ impl Reader {
         self.parts.extend(nested.into_iter().map(Part::Nested));
     }
 
-    /// True if a substitution begins here whose value is not known before the command begins. Adds a variable that begins here to `uses`, or
-    /// `None` if the shell calculates a value.
+    /// True if a substitution begins here whose value is not known before the command begins. Adds a variable that begins here to
+    /// `uses`, or `None` if the shell calculates a value.
     fn begins_unknown(&self, uses: &mut Vec<Option<String>>) -> bool {
         if self.peek(0) == Some('`') {
             return true;

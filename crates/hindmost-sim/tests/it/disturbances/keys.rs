@@ -71,8 +71,8 @@ fn the_order_of_policies_does_not_change_the_world() {
 
 #[test]
 fn notes_say_what_world_it_was() {
-    let cluster = "speeds = \"learned\"\ncontention = { degree = 2.5 }\nneighbours = { quiet = { exponential = { mean = 5 } }, busy = 2, slowdown = 2 }\n\
-                   failures = { between = { exponential = { mean = 9 } }, repair = 1 }";
+    let cluster = "speeds = \"learned\"\ncontention = { degree = 2.5 }\nneighbours = { quiet = { exponential = { mean = 5 } }, \
+                   busy = 2, slowdown = 2 }\nfailures = { between = { exponential = { mean = 9 } }, repair = 1 }";
     let whole = text(
         cluster,
         "neighbours = { quiet = 1, busy = 9, slowdown = 3, start = \"quiet\" }",

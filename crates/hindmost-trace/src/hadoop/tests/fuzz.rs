@@ -32,7 +32,8 @@ fn seeds() -> Vec<Vec<u8>> {
     all.extend([Version::V0, Version::V2].map(|version| history(version).json().into_bytes()));
     let attempt = r#"{"attemptID":"attempt_1_1_m_0_0","result":"KILLED","hostName":"/r\\.1/h","startTime":5,"finishTime":9,"location":{"layers":["r","h"]}}"#;
     let job = format!(
-        "{{\n \"jobID\" : \"job_1_1\",\n \"mapTasks\" : [ {{\"taskID\":\"task_1_1_m_0\",\"attempts\":[{attempt},{attempt}]}} ], \"otherTasks\":[],\n \"submitTime\":1,\"totalMaps\":3,\"outcome\":\"SUCCESS\"}}\n"
+        "{{\n \"jobID\" : \"job_1_1\",\n \"mapTasks\" : [ {{\"taskID\":\"task_1_1_m_0\",\"attempts\":[{attempt},{attempt}]}} \
+         ], \"otherTasks\":[],\n \"submitTime\":1,\"totalMaps\":3,\"outcome\":\"SUCCESS\"}}\n"
     );
     all.push(job.repeat(3).into_bytes());
     all

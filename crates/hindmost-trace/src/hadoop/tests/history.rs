@@ -224,7 +224,8 @@ fn damaged_lines_are_skipped() {
     // A line that is not JSON, an event of a future version, and a line that was not written completely.
     let noise = whole.replacen(
         "{\"type\":\"TASK_STARTED\"",
-        "%%% noise\n{\"type\":\"TASK_FLOWN\",\"event\":{\"org.x.TaskFlown\":{\"taskid\":[1]}}}\n{\"type\":\"TASK_STARTED\",\"event\":{\"half\n\n{\"type\":\"TASK_STARTED\"",
+        "%%% \
+         noise\n{\"type\":\"TASK_FLOWN\",\"event\":{\"org.x.TaskFlown\":{\"taskid\":[1]}}}\n{\"type\":\"TASK_STARTED\",\"event\":{\"half\n\n{\"type\":\"TASK_STARTED\"",
         1,
     );
     let (summary, _) = counted(noise.as_bytes()).unwrap();

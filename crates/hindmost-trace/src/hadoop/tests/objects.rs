@@ -63,7 +63,8 @@ fn only_an_incomplete_event_is_lost() {
 
 #[test]
 fn tasks_of_a_job_are_returned_one_by_one() {
-    let log = "{\n  \"priority\" : \"NORMAL\",\n  \"mapTasks\" : [ {\n    \"a\" : [ { } ]\n  }, {\"b\":\"]\"} ],\n  \"other\" : [ {\"mapTasks\":[{}]} ],\n \"reduceTasks\":[],\"otherTasks\":[null,{\"c\":1}]\n}{\"jobID\":\"2\"}";
+    let log = "{\n  \"priority\" : \"NORMAL\",\n  \"mapTasks\" : [ {\n    \"a\" : [ { } ]\n  }, {\"b\":\"]\"} ],\n  \"other\" \
+               : [ {\"mapTasks\":[{}]} ],\n \"reduceTasks\":[],\"otherTasks\":[null,{\"c\":1}]\n}{\"jobID\":\"2\"}";
     assert_eq!(
         said(&all(log, Shape::Jobs)),
         [
@@ -72,7 +73,8 @@ fn tasks_of_a_job_are_returned_one_by_one() {
             (1, r#"Others {"c":1}"#),
             (
                 1,
-                "{\n  \"priority\" : \"NORMAL\",\n  \"mapTasks\" : [],\n  \"other\" : [ {\"mapTasks\":[{}]} ],\n \"reduceTasks\":[],\"otherTasks\":[]\n}"
+                "{\n  \"priority\" : \"NORMAL\",\n  \"mapTasks\" : [],\n  \"other\" : [ {\"mapTasks\":[{}]} ],\n \
+                 \"reduceTasks\":[],\"otherTasks\":[]\n}"
             ),
             (8, r#"{"jobID":"2"}"#),
         ]
@@ -81,7 +83,8 @@ fn tasks_of_a_job_are_returned_one_by_one() {
 
 #[test]
 fn complete_tasks_of_an_incomplete_job_are_kept() {
-    let log = "{\n  \"jobID\" : \"1\",\n  \"mapTasks\" : [ {\"a\":1}, {\"b\":\n{\n  \"jobID\" : \"2\"\n}\n{ \"jobID\":\"3\", \"mapTasks\":[{\"c\":1},{";
+    let log = "{\n  \"jobID\" : \"1\",\n  \"mapTasks\" : [ {\"a\":1}, {\"b\":\n{\n  \"jobID\" : \"2\"\n}\n{ \"jobID\":\"3\", \
+               \"mapTasks\":[{\"c\":1},{";
     assert_eq!(
         said(&all(log, Shape::Jobs)),
         [(1, r#"Maps {"a":1}"#), (1, "Broken"), (4, "{\n  \"jobID\" : \"2\"\n}"), (7, r#"Maps {"c":1}"#), (7, "Cut"),]

@@ -8,7 +8,8 @@ use crate::hadoop::{HadoopFormat, sniff};
 fn history() -> String {
     let map = |task: u32, attempt: u32, rest: &str| {
         format!(
-            "MapAttempt TASK_TYPE=\"MAP\" TASKID=\"task_201203_0007_m_00000{task}\" TASK_ATTEMPT_ID=\"attempt_201203_0007_m_00000{task}_{attempt}\" {rest} .\n"
+            "MapAttempt TASK_TYPE=\"MAP\" TASKID=\"task_201203_0007_m_00000{task}\" \
+             TASK_ATTEMPT_ID=\"attempt_201203_0007_m_00000{task}_{attempt}\" {rest} .\n"
         )
     };
     let started = |time: u32, host: &str| {
@@ -41,7 +42,8 @@ fn history() -> String {
         .replace("_m_", "_r_")
         .replace("MAP", "REDUCE")
         .replace("MapA", "ReduceA");
-    log += "Job JOBID=\"job_201203_0007\" FINISH_TIME=\"1700000009900\" JOB_STATUS=\"SUCCESS\" FINISHED_MAPS=\"2\" FINISHED_REDUCES=\"1\" FAILED_MAPS=\"1\" FAILED_REDUCES=\"0\" COUNTERS=\"\" .\n";
+    log += "Job JOBID=\"job_201203_0007\" FINISH_TIME=\"1700000009900\" JOB_STATUS=\"SUCCESS\" FINISHED_MAPS=\"2\" \
+            FINISHED_REDUCES=\"1\" FAILED_MAPS=\"1\" FAILED_REDUCES=\"0\" COUNTERS=\"\" .\n";
     log
 }
 

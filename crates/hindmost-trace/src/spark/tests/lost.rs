@@ -271,7 +271,8 @@ fn attempts_that_cannot_be_matched_give_a_warning() {
     assert_eq!((summary.tasks, summary.attempts, summary.spark.unwrap().winners), (3, 5, 2));
     assert_eq!(
         summary.warnings[0],
-        "2 attempts of resubmitted stages can't be matched to their tasks, because the log (Spark before 3.3) does not name partitions; 1 task is left out of replays, because the only success may be among these attempts."
+        "2 attempts of resubmitted stages can't be matched to their tasks, because the log (Spark before 3.3) does not name \
+         partitions; 1 task is left out of replays, because the only success may be among these attempts."
     );
     assert!(!summary.warnings.iter().any(|warning| warning.contains("never succeeded")));
     let findings = findings(&log);

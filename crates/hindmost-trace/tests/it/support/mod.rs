@@ -101,7 +101,8 @@ impl Maker {
             )
         };
         let infos: Vec<String> = ids.iter().map(|&id| info(id) + "}").collect();
-        writeln!(text, r#"{{"Event":"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart","executionId":{job},"rootExecutionId":{job},"description":"query {}","details":"","physicalPlanDescription":"{}","sparkPlanInfo":{{}},"time":{at}}}"#, job % 5, "Exchange hashpartitioning\\n".repeat(80)).unwrap();
+        writeln!(text, r#"{{"Event":"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart","executionId":{job},"rootExecutionId":{job},"description":"query {}","details":"","physicalPlanDescription":"{}","sparkPlanInfo":{{}},"time":{at}}}"#, job % 5, "Exchange \
+                                                                                                                                                                                                                                                                        hashpartitioning\\n".repeat(80)).unwrap();
         writeln!(text, r#"{{"Event":"SparkListenerJobStart","Job ID":{job},"Submission Time":{at},"Stage Infos":[{}],"Stage IDs":{ids:?},"Properties":{{"spark.sql.execution.id":"{job}"}}}}"#, infos.join(",")).unwrap();
         self.made.skipped += 1;
         for &id in &ids[1..] {

@@ -29,8 +29,8 @@ const MOST: usize = 20;
 /// Advice for an application, or why it can't be replayed; `None` if there is nothing to replay.
 type Forecast = Option<Result<Advice, String>>;
 
-/// Returns which of the applications that took longest may be replayed, of which `shown` are shown and `wanted` are to be replayed, if it is
-/// said.
+/// Returns which of the applications that took longest may be replayed, of which `shown` are shown and `wanted` are to be replayed,
+/// if it is said.
 pub(super) fn longest(shown: usize, wanted: Option<usize>) -> Longest {
     Longest {
         applications: shown.max(wanted.unwrap_or(0)),

@@ -13,9 +13,11 @@ use crate::failure::Outcome;
 use crate::stop;
 
 /// The note if tasks start as soon as slots are free.
-const FREE: &str = "The log does not say what tasks waited for. Slots explain it: in the replay a phase waits for the phases that had ended before it began, and its tasks start when slots are free.";
+const FREE: &str = "The log does not say what tasks waited for. Slots explain it: in the replay a phase waits for the phases \
+                    that had ended before it began, and its tasks start when slots are free.";
 /// The note if they don't.
-const AS_RECORDED: &str = "The log does not say what tasks waited for, and slots do not explain it: in the replay no task starts before it did, so an order of jobs or tasks can gain nothing.";
+const AS_RECORDED: &str = "The log does not say what tasks waited for, and slots do not explain it: in the replay no task \
+                           starts before it did, so an order of jobs or tasks can gain nothing.";
 
 /// Chooses when tasks can start in the replay of a log, if its rows are attempts; other logs say more of what tasks waited for.
 /// Also finds the order in which jobs got slots. `experiment` returns the replay of a log. Returns a note on the choice.

@@ -36,7 +36,8 @@ fn the_exit_code_counts_failed_tasks() {
     let place = Place::new();
     let ran = place.map(&["-k", "echo {}; echo e{} >&2; exit {}", ":::", "0", "3", "0", "5"]);
     assert_eq!((ran.code, &*ran.stdout), (Some(2), "0\n3\n0\n5\n"));
-    let listed = "2 of 4 tasks failed:\n  task 2, exit code 3: echo 3; echo e3 >&2; exit 3\n  task 4, exit code 5: echo 5; echo e5 >&2; exit 5\n";
+    let listed = "2 of 4 tasks failed:\n  task 2, exit code 3: echo 3; echo e3 >&2; exit 3\n  task 4, exit code 5: echo 5; \
+                  echo e5 >&2; exit 5\n";
     assert_eq!(ran.stderr, format!("e0\ne3\ne0\ne5\n{listed}"));
     let values: Vec<String> = (0..102).map(|number| number.to_string()).collect();
     let args: Vec<&str> = ["-j8", "false {}", ":::"].into_iter().chain(values.iter().map(String::as_str)).collect();

@@ -451,7 +451,8 @@ fn a_check_of_a_resumed_run_changes_nothing() {
 fn values_in_another_order_keep_their_tasks() {
     let with = |seeds: &str| {
         format!(
-            "name = \"grid\"\n[[phase]]\nname = \"grid\"\nmatrix = {{ seed = [{seeds}] }}\ncommand = 'echo $seed > \"$HINDMOST_OUTPUT/s\"'\n"
+            "name = \"grid\"\n[[phase]]\nname = \"grid\"\nmatrix = {{ seed = [{seeds}] }}\ncommand = 'echo $seed > \
+             \"$HINDMOST_OUTPUT/s\"'\n"
         )
     };
     let job = Job::new(&with("1, 2"));

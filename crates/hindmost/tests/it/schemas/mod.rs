@@ -152,10 +152,10 @@ fn scenarios_conform_to_their_schema() {
 
 #[test]
 fn schema_and_program_refuse_the_same_wrong_scenarios() {
-    let scenario = "order = \"fair\"\nknowledge = \"age\"\nnoise = 0\ngamma = 1\ncluster = { machines = 4 }\n\
-        queue = [{ name = \"a\", guaranteed = 0.5, maximum = 0.75 }]\n\
-        [workload]\ncorrelation = 0\nslow_from = 0\nqueues = { a = 0.25 }\narrival = { at_once = { jobs = 2 } }\ntasks = 3\nduration = { exponential = { mean = 2 } }\n\
-        [[policy]]\nname = \"sca\"\nmax_copies = 8\n";
+    let scenario = "order = \"fair\"\nknowledge = \"age\"\nnoise = 0\ngamma = 1\ncluster = { machines = 4 }\nqueue = [{ name = \
+                    \"a\", guaranteed = 0.5, maximum = 0.75 }]\n[workload]\ncorrelation = 0\nslow_from = 0\nqueues = { a = \
+                    0.25 }\narrival = { at_once = { jobs = 2 } }\ntasks = 3\nduration = { exponential = { mean = 2 } \
+                    }\n[[policy]]\nname = \"sca\"\nmax_copies = 8\n";
     let folder = TempDir::new().unwrap();
     let exit_code = |text: &str| {
         fs::write(folder.path().join("s.toml"), text).unwrap();

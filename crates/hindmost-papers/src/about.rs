@@ -3,8 +3,8 @@
 use hindmost_math::plain::Quoted;
 
 use crate::data::Paper;
-use crate::reproduce::Selection;
 use crate::runs::Size;
+use crate::selection::Selection;
 
 /// Returns the paper's notes, and those about this selection: a single seed, and data or readings from files.
 pub(crate) fn notes(paper: &Paper, selection: &Selection) -> Vec<String> {

@@ -46,13 +46,15 @@ pub mod ranking;
 mod reproduce;
 mod runs;
 mod search;
+mod selection;
 mod tables;
 
 pub use data::{Folder, Paper, PaperError};
 pub use evaluate::SweepPlace;
 pub use jobs::JobsOfRun;
-pub use reproduce::{HEADLINE_SEEDS, Made, Selection, reproduce, simulations};
+pub use reproduce::{HEADLINE_SEEDS, Made, reproduce, simulations};
 pub use runs::{Cache, Size};
+pub use selection::Selection;
 
 /// The papers of this crate: names and files.
 const PAPERS: &[(&str, &[(&str, &str)])] = &[

@@ -4,6 +4,7 @@
 //! the headline hold, the claims of the abstract, what decides it, and how many claims were tested. The details of a
 //! figure have a page of their own.
 
+mod drawn;
 #[cfg(test)]
 pub(crate) mod example;
 mod figure;

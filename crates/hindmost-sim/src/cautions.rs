@@ -37,8 +37,9 @@ use hindmost_math::plain::{Plain, Quoted};
 use hindmost_policies::catalogue::clones_only_with_deadline;
 
 use crate::experiment::{Experiment, Jobs};
-use crate::parameter::{Draws, Family, Parameter};
+use crate::parameter::{Family, Parameter};
 use crate::scenario::{JobKind, WorkloadSpec};
+use crate::tail_index::{own_tail, parameters_tail, tail};
 
 /// The largest tail index with an infinite variance.
 const INFINITE_VARIANCE: f64 = 2.0;
@@ -296,43 +297,6 @@ fn of_workload(spec: &WorkloadSpec) -> Tails {
 /// Returns the smallest tail index with an infinite variance; `None` if there is none.
 fn heaviest(indices: impl Iterator<Item = f64>) -> Option<f64> {
     indices.filter(|alpha| *alpha <= INFINITE_VARIANCE).min_by(f64::total_cmp)
-}
-
-/// Returns the tail index of a parameter's values, over the draws of its own parameters; `None` if no Pareto
-/// distribution without a limit is involved.
-pub(crate) fn tail(parameter: &Parameter) -> Option<f64> {
-    own_tail(parameter).into_iter().chain(parameters_tail(parameter)).min_by(f64::total_cmp)
-}
-
-/// Returns the tail index of a distribution, given its parameters: the smallest α that they can have. `None` if it is
-/// not a Pareto distribution, or has a maximum: draws are then not larger than a parameter.
-fn own_tail(parameter: &Parameter) -> Option<f64> {
-    let Parameter::Drawn(family) = parameter else { return None };
-    match &**family {
-        // 1 is the draw that gives the smallest value.
-        Family::Pareto { alpha, maximum: None, .. } => alpha.draw(&mut Draws::always(1.0)).ok(),
-        _ => None,
-    }
-}
-
-/// Returns the tail index of the parameters of a distribution to which its values are proportional.
-fn parameters_tail(parameter: &Parameter) -> Option<f64> {
-    let Parameter::Drawn(family) = parameter else { return None };
-    match &**family {
-        Family::Constant { value: scale }
-        | Family::Exponential { mean: scale }
-        | Family::LogNormal { mean: scale, .. }
-        | Family::Weibull { mean: scale, .. }
-        | Family::Uniform { max: scale, .. } => tail(scale),
-        // Values are below the maximum, so both have to be large.
-        Family::Pareto { alpha, maximum: Some(maximum), .. } => {
-            Some(tail(maximum)? + alpha.draw(&mut Draws::always(1.0)).ok()?)
-        }
-        Family::Pareto { mean, minimum, maximum: None, .. } => {
-            [mean, minimum].into_iter().flatten().filter_map(tail).min_by(f64::total_cmp)
-        }
-        Family::Empirical { .. } => None,
-    }
 }
 
 /// Returns the name of a file of durations with Hill's estimate of its tail index; `None` if that is above 2 or can't be

@@ -3,8 +3,8 @@
 use hindmost_core::random::Purpose;
 use hindmost_math::distribution::Distribution;
 
-use crate::cautions;
 use crate::parameter::{Draws, Family, Parameter};
+use crate::tail_index::tail;
 
 /// Number of draws of a sample.
 const SAMPLE: u64 = 1 << 16;
@@ -105,7 +105,7 @@ const INFINITE: &str = "its mean is infinite, so there is no rate that gives a l
 /// Checks that the mean of a parameter is finite.
 fn finite(parameter: &Parameter) -> Result<(), String> {
     let Parameter::Drawn(family) = parameter else { return Ok(()) };
-    let heavy = cautions::tail(parameter).is_some_and(|index| index <= 1.0);
+    let heavy = tail(parameter).is_some_and(|index| index <= 1.0);
     // The mean of a Pareto distribution is α/(α − 1) times its minimum. If α may come arbitrarily near to 1, the mean of
     // these means diverges.
     let near_one = match &**family {

@@ -45,6 +45,7 @@ pub mod recommendation;
 pub mod records;
 pub mod scenario;
 pub mod size;
+mod tail_index;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod truth;

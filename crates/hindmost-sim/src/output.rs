@@ -10,7 +10,7 @@ use hindmost_core::record::{Decision, Record};
 use hindmost_core::time::Time;
 use hindmost_core::workload::JobSpec;
 
-use crate::driver::RunResult;
+use crate::driver::result::RunResult;
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{self, Setting};
 use rustc_hash::FxHashMap;
 
-use crate::driver::outages::merged;
+use crate::driver::outage_times::merged;
 use crate::driver::{Control, NodeSetup, RunResult, SimulationError};
 use crate::experiment::{Experiment, Results};
 use crate::output::{AttemptResult, Outcome, Output};

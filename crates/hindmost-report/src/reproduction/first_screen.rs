@@ -5,8 +5,8 @@ use hindmost_core::reproduction::{
     with_unit,
 };
 
-use super::matrix::sign;
 use super::wording::seeds;
+use super::wording::sign;
 use crate::text::{capitalised, counted};
 
 /// The headings of the rows of [`quantiles`].

@@ -30,15 +30,6 @@ pub(crate) struct Row {
     pub(crate) baseline_error: String,
 }
 
-/// Returns the sign for whether a claim holds.
-pub(crate) fn sign(holds: Option<bool>) -> &'static str {
-    match holds {
-        Some(true) => "✓",
-        Some(false) => "✗",
-        None => "–",
-    }
-}
-
 impl Row {
     /// Returns the name of the reading with what it is in brackets.
     pub(crate) fn name(&self) -> String {

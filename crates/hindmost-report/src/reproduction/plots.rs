@@ -2,6 +2,7 @@
 
 use hindmost_core::reproduction::{Cell, DataTable, Figure, Plot, PlotShape, Reproduction};
 
+use super::drawn::{drawn_rows, is_drawn, text_of};
 use super::forest::{FOREST_FILE, forest, forest_caption};
 use super::points::{points_on, stated, stated_sentence};
 use super::wording::figure_slugs;
@@ -113,27 +114,9 @@ fn number(cell: &Cell) -> Option<f64> {
     }
 }
 
-/// Returns the text of a cell; `None` if the cell has a number.
-pub(super) fn text_of(cell: &Cell) -> Option<&str> {
-    match cell {
-        Cell::Text(text) => Some(text),
-        Cell::Number(_) => None,
-    }
-}
-
 /// Returns whether a column has half of the intervals of the column before it.
 fn is_interval(column: &str) -> bool {
     column.starts_with('±')
-}
-
-/// Returns whether the curve with this name is drawn.
-pub(super) fn is_drawn(plot: &Plot, name: &str) -> bool {
-    plot.curves.is_empty() || plot.curves.iter().any(|curve| curve == name)
-}
-
-/// Returns the rows of a table that are drawn.
-pub(super) fn drawn_rows<'a>(table: &'a DataTable, plot: &Plot) -> &'a [Vec<Cell>] {
-    &table.rows[..plot.rows.unwrap_or(usize::MAX).min(table.rows.len())]
 }
 
 /// Returns the indexes and headings of the columns that are drawn as curves.

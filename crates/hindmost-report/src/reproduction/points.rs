@@ -2,7 +2,7 @@
 
 use hindmost_core::reproduction::{CurvePoint, DataTable, Figure, PlotShape, number_text};
 
-use super::plots::{drawn_rows, is_drawn, text_of};
+use super::drawn::{drawn_rows, is_drawn, text_of};
 use crate::figures::{Series, Stated};
 
 /// Headings of the table of points. A heading that ends with `:` belongs to a column of text.

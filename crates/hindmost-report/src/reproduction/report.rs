@@ -4,7 +4,8 @@ use hindmost_core::reproduction::{Claim, Measured, Reading, Reproduction, Verdic
 
 use super::first_screen::{Value, base_value, beside_base, best_value, coverage, factors, minutes, quantiles};
 use super::forest::{FOREST_FILE, forest, forest_caption};
-use super::matrix::{matrix, search_sentences, sign};
+use super::matrix::{matrix, search_sentences};
+use super::wording::sign;
 use super::wording::{counts, opening, same_results, seeds_sentence, span, verdict_text};
 use super::{Names, QUANTILE_HEADINGS};
 use crate::document::{Beside, Column, Document, Form, Layout, Picture, Role, Table, Text, Tone};

@@ -8,8 +8,16 @@ use hindmost_core::reproduction::{
     with_unit,
 };
 
-use super::matrix::sign;
 use crate::text::{capitalised, counted};
+
+/// Returns the sign for whether a claim holds.
+pub(crate) fn sign(holds: Option<bool>) -> &'static str {
+    match holds {
+        Some(true) => "✓",
+        Some(false) => "✗",
+        None => "–",
+    }
+}
 
 /// The heading of a column begins with this if the column has half of the intervals of the column before it.
 const HALF: &str = "±";

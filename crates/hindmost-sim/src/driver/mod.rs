@@ -17,10 +17,12 @@ mod failures;
 mod learned_speeds;
 mod live_learning;
 mod measure;
-pub(crate) mod outages;
+pub(crate) mod outage_times;
+mod outages;
 mod profiles;
 mod rates;
-mod setup;
+pub(crate) mod result;
+pub(crate) mod setup;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -42,10 +44,11 @@ pub use as_recorded::{AsRecorded, Lag, Learns};
 pub use error::SimulationError;
 use failures::NodeFailures;
 use live_learning::LiveLearning;
-pub use outages::Outage;
+pub use outage_times::Outage;
 use profiles::Profiles;
 use rates::{Notice, Rates};
-pub use setup::{NodeDisturbances, NodeSetup, RunResult, Setup};
+pub use result::RunResult;
+pub use setup::{NodeDisturbances, NodeSetup, Setup};
 
 use crate::agenda::{Agenda, Due, MOST_PHASES};
 use crate::energy::Meter;

@@ -20,6 +20,7 @@
 //!
 //! Clones that start together with the original do not make it a straggler.
 
+pub(crate) mod of_run;
 mod profile;
 mod shared;
 
@@ -31,9 +32,10 @@ use hindmost_core::resources::CPUS;
 use hindmost_core::time::Time;
 use rustc_hash::FxHashSet;
 
-use crate::driver::Setup;
+use crate::driver::setup::Setup;
 use crate::output::Outcome;
 
+pub use of_run::RunEnergy;
 use profile::Profile;
 use shared::Shared;
 
@@ -43,17 +45,6 @@ pub const SLOW: f64 = 1.5;
 
 /// Busy cores of a copy in thousandths, if the cluster has no cpus.
 const ONE_CORE: u64 = 1000;
-
-/// The energy of a run, joules.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RunEnergy {
-    /// The energy of all nodes, by what it was used for.
-    pub parts: EnergyParts,
-    /// Energy of each job's attempts, in the order of ids; NaN if the job did not finish.
-    pub jobs: Vec<f64>,
-    /// Energy of each node, in the order of ids.
-    pub nodes: Vec<f64>,
-}
 
 /// The energy of an attempt that ends.
 #[derive(Clone, Copy, Debug)]

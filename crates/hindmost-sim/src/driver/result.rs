@@ -63,7 +63,7 @@ pub struct RunResult {
     pub events: u64,
     /// The energy of the run; `None` unless all nodes have power models.
     pub energy: Option<RunEnergy>,
-    /// Profiles of the attempts that finished, the newest of very many; empty unless [`Setup::keeps_profiles`].
+    /// Profiles of the attempts that finished, the newest of very many; empty unless [`Setup::keeps_profiles`](super::Setup::keeps_profiles).
     pub profiles: Vec<Arc<Profile>>,
     /// What the policy counted: see [`Pass::counts`](hindmost_core::policy::Pass::counts).
     pub counts: Counts,

@@ -114,7 +114,7 @@ pub struct Changed {
     /// The file, as the command has it.
     pub file: String,
     /// True if the file's state says whether it was changed. Its path is the same whenever the command names it, from the folder in
-    /// which it begins, and may hold [`VARIABLES`].
+    /// which it begins, and may hold `$HINDMOST_INPUT` and other variables.
     pub by_state: bool,
     /// True if the command opens the file once, to add to it, so that the position there says whether it has added something.
     pub by_position: bool,

@@ -303,7 +303,7 @@ impl Driver<'_> {
             } else if is_unwanted {
                 self.enter(attempt, node, 0.0, None, true);
                 // An attempt that has not been stopped, because it may have changed a file, counts as it has ended.
-                if self.is_finished(attempt.task) || !self.is_looked_at_before_restarts(attempt.task) {
+                if self.is_finished(attempt.task) || !self.restarts_until_it_changes(attempt.task) {
                     self.kill(attempt, Kill::Decided);
                 }
                 self.ended(vec![(attempt, None, None)])?;

@@ -18,7 +18,7 @@
 
 use std::path::PathBuf;
 
-use hindmost_core::cluster::Attempt;
+use hindmost_core::cluster::{Attempt, Phase, Task};
 use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::record::Event;
 
@@ -220,9 +220,18 @@ impl Driver<'_> {
         is_watched.then(|| Untouched::before(phase, attempt.task.index)).flatten()
     }
 
-    /// True if an attempt can't be stopped for a restart without a look at what it has changed.
+    /// True if attempts of a task are only stopped for restarts, and not without a look at what they have changed.
     pub(super) fn is_looked_at_before_restarts(&self, task: TaskId) -> bool {
-        self.engine.can_freeze() || self.jobs[task.job].phase(task).restarts_until_it_changes()
+        let cluster = self.session.cluster();
+        // Where there are copies, losers are stopped without a look.
+        let gets_restarts = cluster.phase(task).is_some_and(Phase::may_only_restart)
+            || cluster.task(task).is_some_and(Task::may_restart);
+        gets_restarts && (self.engine.can_freeze() || self.restarts_until_it_changes(task))
+    }
+
+    /// True if attempts of a task may be stopped for a restart only as long as they have changed nothing that they do not write anew.
+    pub(super) fn restarts_until_it_changes(&self, task: TaskId) -> bool {
+        self.jobs[task.job].phase(task).restarts_until_it_changes()
     }
 
     /// Stops an attempt so that its task starts again. If the restart would do again what the attempt has done to a file, or if

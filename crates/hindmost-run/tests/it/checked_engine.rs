@@ -48,6 +48,8 @@ pub struct CheckedEngine {
     pub started: Vec<Started>,
     /// All adopted attempts, in the order of their adoption.
     pub adopted: Vec<AttemptId>,
+    /// All attempts that were killed.
+    pub killed: BTreeSet<AttemptId>,
     /// Number of calls to this engine after which the driver dies; `None` if it does not die.
     pub dies_after: Option<usize>,
     /// Number of calls to this engine so far.
@@ -68,6 +70,7 @@ impl CheckedEngine {
             running: BTreeMap::new(),
             started: Vec::new(),
             adopted: Vec::new(),
+            killed: BTreeSet::new(),
             dies_after: None,
             calls: 0,
             moments: Vec::new(),
@@ -153,6 +156,10 @@ impl Engine for CheckedEngine {
         true
     }
 
+    fn can_freeze(&self) -> bool {
+        true
+    }
+
     fn kill_strays_but(&mut self, _run: &RunIdentity, kept: &HashSet<AttemptId>) -> Vec<String> {
         self.call(true);
         self.orphans.retain(|orphan| kept.contains(orphan));
@@ -164,6 +171,7 @@ impl Engine for CheckedEngine {
         self.inner.kill(attempt);
         if let Some(killed) = self.running.get_mut(&attempt) {
             *killed = true;
+            self.killed.insert(attempt);
         }
     }
 

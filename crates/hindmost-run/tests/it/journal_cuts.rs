@@ -36,6 +36,8 @@ struct JournalState {
     unended: BTreeMap<AttemptId, Unended>,
     /// Attempts whose nodes were lost: files and processes of them may be left.
     lost: BTreeSet<AttemptId>,
+    /// Attempts that the policy has stopped and that have not ended.
+    stopped: BTreeSet<AttemptId>,
     won: BTreeMap<TaskId, AttemptId>,
     launched: BTreeMap<TaskId, u32>,
     replacements: BTreeMap<AttemptId, AttemptId>,
@@ -48,6 +50,7 @@ impl JournalState {
             let record: Record = serde_json::from_str(line).unwrap();
             match record.change {
                 Change::Decision(Decision::Start { attempt, node, .. }) => state.start(attempt, node, None),
+                Change::Decision(Decision::Stop { attempt, .. }) => _ = state.stopped.insert(attempt),
                 Change::Decision(Decision::Replace { attempt, .. }) => {
                     let replacement = AttemptId { task: attempt.task, copy: state.launched[&attempt.task] };
                     state.replacements.insert(attempt, replacement);
@@ -84,6 +87,7 @@ impl JournalState {
 
     fn end(&mut self, attempt: AttemptId) {
         self.unended.remove(&attempt);
+        self.stopped.remove(&attempt);
         self.lost.remove(&attempt);
         let replacement = self.replacements.remove(&attempt).and_then(|replacement| self.unended.get_mut(&replacement));
         if let Some(replacement) = replacement {
@@ -278,6 +282,11 @@ fn resume_from(test_run: &TestRun, plan: &Plan, folder: &Path, past: &Past, leng
         let left = states.iter().filter(|(_, state)| **state == StillRunning).map(|(attempt, _)| *attempt);
         for attempt in left {
             assert!(adopted.contains(&attempt), "{attempt} was running and was not adopted");
+        }
+        let whole = past.journal[..length].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let stopped = JournalState::of(std::str::from_utf8(&past.journal[..whole]).unwrap()).stopped;
+        for attempt in stopped.intersection(&adopted) {
+            assert!(checked_engine.killed.contains(attempt), "{attempt} was stopped by the policy and goes on");
         }
         drop(context);
         journal = journal_text(&out).into_bytes();

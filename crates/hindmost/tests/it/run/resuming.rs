@@ -347,7 +347,7 @@ fn a_copy_with_other_times_is_said_to_be_one() {
 }
 
 #[test]
-fn a_command_that_changes_its_own_input_does_not_run_again_because_of_that() {
+fn a_command_that_changes_its_input_is_not_repeated() {
     let job = Job::new(
         "name = \"own\"\n[[phase]]\nname = \"a\"\ninputs = \"*.txt\"\n\
         command = \"sed -i s/x/xy/ $HINDMOST_INPUT\"\n",

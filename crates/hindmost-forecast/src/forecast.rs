@@ -17,7 +17,7 @@ use crate::changes::{
 use crate::evidence::{evidence, share_of};
 use crate::order;
 use crate::recorded::RecordedApplication;
-use crate::runs::{Effort, Replay, held_seconds, mean_and_range, slot_seconds, time_of_jobs};
+use crate::runs::{Effort, Known, Replay, held_seconds, mean_and_range, slot_seconds, time_of_jobs};
 use crate::warnings::{ONE_HOST, copies_nothing, warnings, writes_directly};
 use crate::world::Engine;
 
@@ -50,7 +50,8 @@ pub fn advice(
     stop: &AtomicBool,
 ) -> Result<Advice, SimulationError> {
     let Some(wall_time) = &diagnosis.wall_time else { return Ok(Advice::default()) };
-    let once = Effort { seeds: 1, threads, stop };
+    let known = Known::default();
+    let once = Effort { known: &known, seeds: 1, threads, stop };
     let is_live = application.world.engine == Engine::Hindmost;
     let jobs = Arc::new(if is_live { with_copies_anywhere(&application.jobs) } else { application.jobs.clone() });
     let moving = if is_live { Moving::of(application) } else { None };
@@ -259,8 +260,12 @@ fn of_candidate(
         (true, false) => Learns::Durations,
     };
     let (mut gains, mut costs) = (GainsByShare::default(), Vec::new());
+    // For each of the jobs what the change makes of them.
+    let mut changes: Vec<(&Arc<Vec<WorkloadJob>>, Arc<Vec<WorkloadJob>>)> = Vec::new();
     for Base { share, jobs, as_recorded, moved } in worlds.base {
-        let changed = changed(jobs);
+        let before = changes.iter().find(|(of, _)| Arc::ptr_eq(of, jobs)).map(|(_, changed)| changed.clone());
+        let changed = before.unwrap_or_else(|| changed(jobs));
+        changes.push((jobs, changed.clone()));
         let is_likely = application.world.is_likely(*share);
         let replay = |jobs: &Arc<Vec<WorkloadJob>>, learns| Replay {
             application,

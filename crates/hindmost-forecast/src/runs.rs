@@ -1,5 +1,6 @@
 //! Replays of one application, and what they took.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -17,9 +18,58 @@ use hindmost_trace::replay::Presence;
 use crate::cluster::{of_executor, with_unique_names};
 use crate::recorded::RecordedApplication;
 
+/// Replays that have run.
+#[derive(Default)]
+pub(crate) struct Known(RefCell<Vec<KnownRuns>>);
+
+struct KnownRuns {
+    jobs: Arc<Vec<WorkloadJob>>,
+    policy: PolicySpec,
+    order: String,
+    executors: Vec<Presence>,
+    share: f64,
+    are_held_back: bool,
+    learns: Learns,
+    runs: Vec<RunResult>,
+}
+
+impl Known {
+    /// Returns the runs of a replay that are known. Where no duration was drawn, all seeds and shares have the same ones.
+    fn runs(&self, of: &Replay<'_>, seeds: u64) -> Option<Vec<RunResult>> {
+        let is_same = |one: &&KnownRuns| {
+            let is_drawn = one.runs.first().is_none_or(|run| run.drawn > 0);
+            Arc::ptr_eq(&one.jobs, &of.jobs)
+                && one.policy == of.policy
+                && one.order == of.order
+                && one.executors == of.executors
+                && one.are_held_back == of.are_held_back
+                && one.learns == of.learns
+                && (!is_drawn || one.share == of.share && one.runs.len() as u64 >= seeds)
+        };
+        let known = self.0.borrow();
+        let found = known.iter().find(is_same)?;
+        Some(found.runs.iter().cycle().take(seeds as usize).cloned().collect())
+    }
+
+    fn add(&self, of: &Replay<'_>, runs: &[RunResult]) {
+        self.0.borrow_mut().push(KnownRuns {
+            jobs: of.jobs.clone(),
+            policy: of.policy.clone(),
+            order: of.order.clone(),
+            executors: of.executors.to_vec(),
+            share: of.share,
+            are_held_back: of.are_held_back,
+            learns: of.learns,
+            runs: runs.to_vec(),
+        });
+    }
+}
+
 /// How often a replay runs, and by how many threads.
 #[derive(Clone, Copy)]
 pub(crate) struct Effort<'a> {
+    /// What has run before.
+    pub(crate) known: &'a Known,
     /// Number of seeds.
     pub(crate) seeds: u64,
     /// The most threads.
@@ -46,9 +96,18 @@ pub(crate) struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    /// Runs the replay once for each seed.
+    /// Runs the replay once for each seed, unless its results are known.
     pub(crate) fn run(&self, how: Effort<'_>) -> Result<Vec<RunResult>, SimulationError> {
-        let Effort { seeds, threads, stop } = how;
+        if let Some(known) = how.known.runs(self, how.seeds) {
+            return Ok(known);
+        }
+        let runs = self.run_anew(how)?;
+        how.known.add(self, &runs);
+        Ok(runs)
+    }
+
+    fn run_anew(&self, how: Effort<'_>) -> Result<Vec<RunResult>, SimulationError> {
+        let Effort { seeds, threads, stop, .. } = how;
         let nodes = with_unique_names(self.application.executors.iter().map(of_executor));
         let dimensions = Dimensions::of([&DemandByName::new()]).unwrap_or_else(|_| Dimensions::one_slot());
         let mut setup = Setup {

@@ -35,8 +35,8 @@ const INDEX_STREAM: u64 = 0xb008;
 
 /// Returns a resample of `count` values with replacement: as many indices, each uniform on 0, …, `count` − 1. `purpose`
 /// and `number` identify the resample; different ones are independent, and the same ones always give the same indices.
-pub fn resampled_indices(purpose: u64, number: u64, count: usize) -> Vec<usize> {
-    (0..count as u64).map(|at| below(hash(purpose, INDEX_STREAM, number, at), count)).collect()
+pub fn resampled_indices(purpose: u64, number: u64, count: usize) -> impl Iterator<Item = usize> {
+    (0..count as u64).map(move |at| below(hash(purpose, INDEX_STREAM, number, at), count))
 }
 
 /// Returns the high half of the product of a hash and a limit, which is uniform on 0, …, `limit` − 1.
@@ -157,9 +157,10 @@ mod tests {
         }
         // Each of 5000 draws has an index with probability 1/5: four standard errors are 113.
         assert!(counts.iter().all(|count| count.abs_diff(1000) < 113), "{counts:?}");
-        assert_eq!(resampled_indices(3, 7, 20), resampled_indices(3, 7, 20));
-        assert_ne!(resampled_indices(3, 7, 20), resampled_indices(4, 7, 20));
-        assert_eq!(resampled_indices(3, 7, 0), Vec::<usize>::new());
+        let drawn = |purpose, count| resampled_indices(purpose, 7, count).collect::<Vec<usize>>();
+        assert_eq!(drawn(3, 20), drawn(3, 20));
+        assert_ne!(drawn(3, 20), drawn(4, 20));
+        assert_eq!(drawn(3, 0), Vec::<usize>::new());
     }
 
     #[test]

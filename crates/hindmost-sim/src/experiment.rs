@@ -268,7 +268,13 @@ impl Experiment {
     /// Returns whether nothing is drawn, so that all seeds have the same jobs and results.
     pub fn is_the_same_for_every_seed(&self) -> bool {
         let listed = |job: &WorkloadJob| job.durations.iter().all(|one| matches!(one, Durations::Listed(_)));
-        matches!(&self.jobs, Jobs::Given(jobs) if jobs.iter().all(listed))
+        matches!(&self.jobs, Jobs::Given(jobs) if jobs.iter().all(listed)) && self.draws_only_durations()
+    }
+
+    /// Returns whether nothing is drawn but durations that the jobs do not give, so that all seeds have the same results unless one
+    /// needs them.
+    fn draws_only_durations(&self) -> bool {
+        matches!(&self.jobs, Jobs::Given(_))
             && self.nodes.iter().all(NodeKind::draws_nothing)
             && self.setup.stragglers.is_none()
             && self.setup.noise == 0.0
@@ -404,17 +410,82 @@ pub struct Execution<'a> {
 /// The results of one experiment: for each policy, the result of each seed.
 pub type Results = Vec<Vec<RunResult>>;
 
-/// Runs experiments. Results are in the order of experiments, policies and seeds.
+/// A policy on a seed, in the experiment with a number.
+type Run<'a> = (usize, &'a Experiment, &'a PolicySpec, u64);
+
+/// Runs experiments. Results are in the order of experiments, policies and seeds. Where only durations may be drawn, and the first seed
+/// drew none, all others have its results and do not run.
 ///
 /// # Errors
 /// Returns the first error in this order. After an error no further runs begin.
 pub fn run_all(experiments: &[Experiment], execution: &Execution<'_>) -> Result<Vec<Results>, SimulationError> {
-    let mut runs = Vec::new();
+    let mut policies = Vec::new();
     for (number, experiment) in experiments.iter().enumerate() {
-        for policy in &experiment.policies {
-            runs.extend(experiment.seeds.iter().map(|seed| (number, experiment, policy, *seed)));
+        policies.extend(experiment.policies.iter().map(|policy| OfPolicy {
+            number,
+            experiment,
+            policy,
+            done: Vec::new(),
+        }));
+    }
+    let may_follow = |one: &Experiment| execution.output.is_none() && one.draws_only_durations();
+    run_more(&mut policies, |one| if may_follow(one.experiment) { 1 } else { usize::MAX }, execution);
+    run_more(&mut policies, |one| if one.drew() { usize::MAX } else { 0 }, execution);
+    for one in &mut policies {
+        // What the other seeds would repeat is known.
+        if let [Some(Ok(only))] = &one.done[..] {
+            let repeated: Vec<_> = one.experiment.seeds[1..].iter().map(|_| Some(Ok(only.clone()))).collect();
+            repeated.iter().for_each(|_| (execution.progress)(1.0));
+            one.done.extend(repeated);
         }
     }
+    let mut all: Vec<Results> = experiments.iter().map(|_| Vec::new()).collect();
+    for OfPolicy { number, experiment, done, .. } in policies {
+        let runs = done.into_iter().map(|run| run.unwrap_or(Err(SimulationError::Interrupted)));
+        let runs = runs.collect::<Result<Vec<RunResult>, _>>()?;
+        if runs.len() < experiment.seeds.len() {
+            return Err(SimulationError::Interrupted);
+        }
+        all[number].push(runs);
+    }
+    Ok(all)
+}
+
+/// The runs of a policy in the experiment with a number.
+struct OfPolicy<'a> {
+    number: usize,
+    experiment: &'a Experiment,
+    policy: &'a PolicySpec,
+    /// The results of the first seeds; `None` for runs that were not begun.
+    done: Vec<Option<Result<RunResult, SimulationError>>>,
+}
+
+impl OfPolicy<'_> {
+    /// Returns whether the workload lacked a duration that a run needed.
+    fn drew(&self) -> bool {
+        self.done.iter().flatten().any(|run| run.as_ref().is_ok_and(|run| run.drawn > 0))
+    }
+}
+
+/// Carries out as many further runs of each policy as `count` returns, at most those of all seeds.
+fn run_more(policies: &mut [OfPolicy<'_>], count: impl Fn(&OfPolicy<'_>) -> usize, execution: &Execution<'_>) {
+    if policies.iter().flat_map(|one| &one.done).any(|run| matches!(run, Some(Err(_)))) {
+        return;
+    }
+    let mut runs = Vec::new();
+    for (at, one) in policies.iter().enumerate() {
+        let seeds = one.experiment.seeds.iter().skip(one.done.len()).take(count(one));
+        runs.extend(seeds.map(|seed| (at, (one.number, one.experiment, one.policy, *seed))));
+    }
+    let (of, runs): (Vec<usize>, Vec<Run<'_>>) = runs.into_iter().unzip();
+    let done = in_parallel(&runs, execution);
+    for (at, run) in of.into_iter().zip(done) {
+        policies[at].done.push(run);
+    }
+}
+
+/// Carries out runs. None is begun after an error or an interruption, and these have no result.
+fn in_parallel(runs: &[Run<'_>], execution: &Execution<'_>) -> Vec<Option<Result<RunResult, SimulationError>>> {
     let done: Vec<Mutex<Option<Result<RunResult, SimulationError>>>> = runs.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
@@ -438,25 +509,7 @@ pub fn run_all(experiments: &[Experiment], execution: &Execution<'_>) -> Result<
         }
         work();
     });
-    let mut finished = Vec::with_capacity(runs.len());
-    for place in done {
-        match place.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some(Ok(result)) => finished.push(Some(result)),
-            Some(Err(error)) => return Err(error),
-            None => finished.push(None),
-        }
-    }
-    let mut finished = finished.into_iter();
-    let mut all = Vec::new();
-    for experiment in experiments {
-        let mut results = Vec::new();
-        for _ in &experiment.policies {
-            let seeds: Option<Vec<RunResult>> = finished.by_ref().take(experiment.seeds.len()).collect();
-            results.push(seeds.ok_or(SimulationError::Interrupted)?);
-        }
-        all.push(results);
-    }
-    Ok(all)
+    done.into_iter().map(|place| place.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
 }
 
 fn one(

@@ -1,5 +1,6 @@
 //! The durations of copies, which only the simulated driver knows, and what policies observe of them.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 use hindmost_core::estimator::Knowledge;
@@ -77,6 +78,8 @@ pub(crate) struct Truth {
     stragglers: VecDeque<JobStragglers>,
     /// When the first wave of each node ends in a phase; kept only for phases whose durations depend on it.
     first_waves: FxHashMap<(JobId, u32, NodeId), Time>,
+    /// How many numbers were drawn for durations.
+    drawn: Cell<u64>,
 }
 
 /// The moment at which policies learn the remaining time of an attempt, and what they learn.
@@ -90,7 +93,19 @@ pub(crate) struct Reveal {
 
 impl Truth {
     pub(crate) fn new(model: Model) -> Truth {
-        Truth { model, jobs: VecDeque::new(), first: 0, stragglers: VecDeque::new(), first_waves: FxHashMap::default() }
+        Truth {
+            model,
+            jobs: VecDeque::new(),
+            first: 0,
+            stragglers: VecDeque::new(),
+            first_waves: FxHashMap::default(),
+            drawn: Cell::new(0),
+        }
+    }
+
+    /// Returns how many numbers were drawn for durations that the workload does not give.
+    pub(crate) fn drawn(&self) -> u64 {
+        self.drawn.get()
     }
 
     /// Adds the durations of a job that arrives; jobs must arrive in order of their ids.
@@ -193,7 +208,10 @@ impl Truth {
         let task = attempt.task;
         let durations = self.of_phase(task).ok_or(SimulationError::NoDuration { attempt })?;
         let seed = self.model.seed;
-        let own = |purpose| draw_for_attempt(seed, purpose, attempt);
+        let own = |purpose| {
+            self.drawn.set(self.drawn.get() + 1);
+            draw_for_attempt(seed, purpose, attempt)
+        };
         match durations {
             Durations::Drawn(distribution) => {
                 let drawn = distribution.survival_quantile(own(Purpose::Duration));
@@ -233,7 +251,7 @@ impl Truth {
                 one_of(candidates, own(Purpose::Duration)).or(at_least).ok_or(SimulationError::NoDuration { attempt })
             }
             Durations::Situated(situated) => {
-                let draws = SituatedDraws { own: own(Purpose::CommonDuration), other: own(Purpose::Duration) };
+                let draws = || SituatedDraws { own: own(Purpose::CommonDuration), other: own(Purpose::Duration) };
                 situated
                     .seconds((task.index, attempt.copy), situation, self.model.correlation, draws)
                     .ok_or(SimulationError::NoDuration { attempt })

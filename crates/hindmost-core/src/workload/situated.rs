@@ -172,13 +172,13 @@ impl Situated {
     }
 
     /// Returns how long an attempt takes, seconds, with the gap before it; `None` for an unknown task. `own_share` is the share
-    /// of the durations that belongs to the task, beyond what its input explains.
+    /// of the durations that belongs to the task, beyond what its input explains. `draws` is called only for what the log does not show.
     pub fn seconds(
         &self,
         (task, attempt): (u32, u32),
         situation: &Situation,
         own_share: f64,
-        draws: SituatedDraws,
+        draws: impl FnOnce() -> SituatedDraws,
     ) -> Option<f64> {
         let of_task = self.tasks.get(task as usize)?;
         let circumstances = self.lasting_of_copy(of_task, situation) * self.passing(situation);
@@ -208,14 +208,16 @@ impl Situated {
         self.lasting(situation) - if is_of_original { there - 1.0 } else { 0.0 }
     }
 
-    fn composed(&self, task: u32, circumstances: f64, own_share: f64, draws: SituatedDraws) -> f64 {
+    fn composed(&self, task: u32, circumstances: f64, own_share: f64, draws: impl FnOnce() -> SituatedDraws) -> f64 {
         let of_task = &self.tasks[task as usize];
         let others = self.tasks.len() - 1;
-        let residual = if draws.own < own_share || others == 0 {
-            of_task.residual
-        } else {
-            let at = ((draws.other * others as f64) as usize).min(others - 1);
-            self.tasks[if at < task as usize { at } else { at + 1 }].residual
+        let draws = (others > 0 && own_share < 1.0).then(draws);
+        let residual = match draws.filter(|draws| draws.own >= own_share) {
+            None => of_task.residual,
+            Some(draws) => {
+                let at = ((draws.other * others as f64) as usize).min(others - 1);
+                self.tasks[if at < task as usize { at } else { at + 1 }].residual
+            }
         };
         self.typical * of_task.input * circumstances * residual
     }
@@ -262,10 +264,10 @@ mod tests {
     #[test]
     fn first_attempts_take_what_they_took_wherever_they_run() {
         let phase = phase();
-        let seconds = |task, situation| phase.seconds((task, 0), &situation, 0.0, DRAWS).unwrap();
+        let seconds = |task, situation| phase.seconds((task, 0), &situation, 0.0, || DRAWS).unwrap();
         assert_eq!((seconds(1, at(0, 0.0, false)), seconds(1, at(1, 0.0, false))), (40.5, 40.5));
         assert_eq!(seconds(2, at(0, 0.0, true)), 30.0, "no gap in a first wave");
-        assert_eq!(phase.seconds((4, 0), &at(0, 0.0, false), 0.0, DRAWS), None);
+        assert_eq!(phase.seconds((4, 0), &at(0, 0.0, false), 0.0, || DRAWS), None);
     }
 
     #[test]
@@ -274,7 +276,7 @@ mod tests {
         phase.moves = true;
         // Task 3 ran on node 1, three times as slow, and in a first wave, which took twice the usual time in addition.
         phase.tasks[3].attempts = vec![SituatedAttempt { slowness: 3.0, ..finished(50.0, 5.0) }];
-        let seconds = |task, situation| phase.seconds((task, 0), &situation, 0.0, DRAWS).unwrap() - phase.gap;
+        let seconds = |task, situation| phase.seconds((task, 0), &situation, 0.0, || DRAWS).unwrap() - phase.gap;
         // Node 2 is as fast as node 0; being busy or in a first wave stays as it was.
         assert_eq!([0, 1, 2].map(|node| seconds(1, at(node, 5.0, false))), [40.0, 120.0, 40.0]);
         assert_eq!([0, 1].map(|node| seconds(3, at(node, 0.0, false))), [30.0, 50.0]);
@@ -287,7 +289,7 @@ mod tests {
         phase.tasks[1].attempts[0].slowness = 3.0;
         let copy = |phase: &Situated, task, node| {
             let draws = SituatedDraws { own: 0.5, other: 0.1 };
-            phase.seconds((task, 1), &at(node, 0.0, false), 0.0, draws).unwrap() - phase.gap
+            phase.seconds((task, 1), &at(node, 0.0, false), 0.0, || draws).unwrap() - phase.gap
         };
         assert_eq!([0, 1].map(|node| copy(&phase, 1, node)), [10.0, 10.0]);
         assert_eq!([0, 1].map(|node| copy(&phase, 2, node)), [10.0, 30.0], "the copy of a task of another node");
@@ -309,17 +311,18 @@ mod tests {
         let phase = phase();
         let copy = |share, other| {
             let draws = SituatedDraws { own: 0.5, other };
-            phase.seconds((1, 1), &at(0, 0.0, false), share, draws).unwrap()
+            phase.seconds((1, 1), &at(0, 0.0, false), share, || draws).unwrap()
         };
         assert_eq!((copy(1.0, 0.0), copy(0.51, 0.0)), (40.5, 40.5));
         // The others are tasks 0, 2 and 3, each of which took 10 s but for the first wave.
         assert_eq!([0.1, 0.5, 0.9].map(|other| copy(0.5, other)), [10.5; 3]);
         // A copy on a node that is busy from 5 to 8 s.
-        let at_times = [4.0, 5.0, 7.9, 8.0].map(|time| phase.seconds((0, 1), &at(2, time, false), 1.0, DRAWS).unwrap());
+        let at_times =
+            [4.0, 5.0, 7.9, 8.0].map(|time| phase.seconds((0, 1), &at(2, time, false), 1.0, || DRAWS).unwrap());
         assert_eq!(at_times, [10.5, 20.5, 20.5, 10.5]);
         // The copy of a short task may draw the long one.
         let draws = SituatedDraws { own: 0.5, other: 0.1 };
-        assert_eq!(phase.seconds((0, 1), &at(1, 0.0, true), 0.0, draws), Some(40.0 * 5.0));
+        assert_eq!(phase.seconds((0, 1), &at(1, 0.0, true), 0.0, || draws), Some(40.0 * 5.0));
     }
 
     #[test]
@@ -331,7 +334,7 @@ mod tests {
         phase.tasks[3].attempts = vec![stopped, finished(12.0, 1.0)];
         let seconds = |task, attempt, other| {
             let draws = SituatedDraws { own: 0.5, other };
-            phase.seconds((task, attempt), &at(0, 0.0, false), 0.0, draws).unwrap()
+            phase.seconds((task, attempt), &at(0, 0.0, false), 0.0, || draws).unwrap()
         };
         assert!(phase.fails(0, 0) && !phase.fails(0, 1) && !phase.fails(3, 0) && !phase.fails(9, 0));
         assert_eq!((seconds(0, 0, 0.1), seconds(0, 1, 0.1)), (4.5, 10.5));
@@ -345,7 +348,7 @@ mod tests {
         let lost = SituatedAttempt { seconds: 20.0, ended: SituatedEnd::Lost(NodeId(2)), ..finished(20.0, 1.0) };
         let lost = SituatedAttempt { again_after: 3.0, ..lost };
         phase.tasks[0].attempts.insert(0, lost);
-        let seconds = |attempt, node, from| phase.seconds((0, attempt), &at(node, from, true), 0.0, DRAWS).unwrap();
+        let seconds = |attempt, node, from| phase.seconds((0, attempt), &at(node, from, true), 0.0, || DRAWS).unwrap();
         assert!(phase.fails(0, 0) && !phase.fails(0, 1));
         assert_eq!((phase.again_after(0, 0), phase.again_after(0, 1), phase.again_after(0, 9)), (3.0, 0.0, 0.0));
         // On its node until that is lost at 60 s; on others, and after that, as long as it ran.

@@ -41,7 +41,7 @@ impl MeanRanks {
         let resample = |number: u64| {
             let of_world = |(at, world): (usize, &Vec<Vec<f64>>)| {
                 let count = world.first().map_or(0, Vec::len);
-                let drawn = resampled_indices(at as u64, number, count);
+                let drawn: Vec<usize> = resampled_indices(at as u64, number, count).collect();
                 let mean = |seeds: &[f64]| {
                     // A missing value of any seed keeps the policy out of the ranks, even if the seed is not drawn.
                     if !seeds.iter().all(|value| value.is_finite()) || seeds.len() != count {

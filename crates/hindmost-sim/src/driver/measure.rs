@@ -119,6 +119,7 @@ impl Driver<'_> {
         let result = &mut self.result;
         result.rate_changes = self.rates.as_ref().map_or(0, |rates| rates.changes);
         result.events = self.recorder.events;
+        result.drawn = self.truth.drawn();
         if let Some(meter) = self.meter {
             // A run that stops at its horizon uses energy until then, every other one until its last attempt has ended.
             let stops = self.setup.horizon.filter(|_| !self.setup.drain);

@@ -61,6 +61,8 @@ pub struct RunResult {
     pub speeds_learned: u64,
     /// Number of events, not counting rounds.
     pub events: u64,
+    /// How many numbers were drawn for durations that the workload does not give.
+    pub drawn: u64,
     /// The energy of the run; `None` unless all nodes have power models.
     pub energy: Option<RunEnergy>,
     /// Profiles of the attempts that finished, the newest of very many; empty unless [`Setup::keeps_profiles`](super::Setup::keeps_profiles).

@@ -66,3 +66,35 @@ fn results_do_not_depend_on_the_number_of_threads() {
     assert!(tasks.iter().all(|seeds| *seeds == tasks[0]));
     assert!(tasks[0][0] != tasks[0][1] && tasks[0][1] != tasks[0][2]);
 }
+
+#[test]
+fn a_run_that_draws_no_duration_stands_for_all_seeds() {
+    use hindmost_core::workload::{Durations, JobSpec, PhaseSpec, WorkloadJob};
+    use hindmost_sim::experiment::Jobs;
+
+    // Of each task only the first copy has a duration; one task is long.
+    let mut experiment = experiment(
+        "seeds = 4\nknowledge = \"oracle\"\n[cluster]\nmachines = 6\n[workload]\narrival = { at_once = { jobs = 1 } }\ntasks = 1\nduration = 1\n[[policy]]\nname = \"none\"\n[[policy]]\nname = \"mantri\"",
+    );
+    let seconds = vec![5.0, 6.0, 7.0, 5.5, 6.5, 60.0];
+    let spec = JobSpec::new("job", vec![PhaseSpec::new("map", 6, 6.0)]);
+    let job = WorkloadJob { spec, durations: vec![Durations::Recorded(seconds.into())] };
+    experiment.jobs = Jobs::Given(std::sync::Arc::new(vec![job]));
+    let stop = AtomicBool::new(false);
+    let done = std::sync::Mutex::new(0.0);
+    let progress = |part: f64| *done.lock().unwrap() += part;
+    let execution = Execution { threads: 2, stop: &stop, progress: &progress, output: None };
+    let together = run_all(std::slice::from_ref(&experiment), &execution).unwrap().remove(0);
+    assert_eq!((*done.lock().unwrap() * 1e9_f64).round(), 8e9, "each of the 8 runs is progress");
+    for (policy, together) in experiment.policies.iter().zip(&together) {
+        let alone = |seed: &u64| {
+            let control = Control { stop: &stop, progress: &|_| {} };
+            experiment.run_one(policy, *seed, &mut hindmost_sim::output::Silent, &control).unwrap()
+        };
+        assert_eq!(*together, experiment.seeds.iter().map(alone).collect::<Vec<RunResult>>());
+    }
+    let [none, mantri] = &together[..] else { panic!("two policies") };
+    assert!(none.iter().all(|run| run.drawn == 0 && run.makespan == 60.0));
+    assert!(mantri.iter().all(|run| run.drawn > 0 && run.makespan < 60.0));
+    assert!(mantri.iter().any(|run| run.makespan != mantri[0].makespan), "copies take what other tasks took");
+}

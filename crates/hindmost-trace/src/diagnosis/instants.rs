@@ -92,11 +92,7 @@ impl State {
     /// slot again.
     pub(super) fn uses(&self) -> [i64; SlotUse::ALL.len()] {
         let mut uses = self.uses;
-        for _ in self.all_slots()..self.used() {
-            if let Some(most) = uses.iter_mut().max() {
-                *most -= 1;
-            }
-        }
+        lower_the_most(&mut uses, self.used() - self.all_slots());
         uses
     }
 
@@ -270,5 +266,44 @@ fn of_phase(
     if later > 0 {
         changes.push((begin, Change::Due(later)));
         changes.extend(due.flat_map(|(_, ready)| [(*ready, Change::Due(-1)), (*ready, Change::Waiting(1))]));
+    }
+}
+
+/// Takes `by` away from numbers, one after the other from the largest one, of equal ones from the last.
+fn lower_the_most(numbers: &mut [i64], mut by: i64) {
+    while by > 0 {
+        let Some(most) = numbers.iter().copied().max() else { return };
+        let next = numbers.iter().copied().filter(|number| *number < most).max();
+        let equal = numbers.iter().filter(|number| **number == most).count() as i64;
+        // Down to the next number all of them in turn.
+        let turns = (by / equal).min(next.map_or(i64::MAX, |next| most - next));
+        let once_more = if turns == 0 { by } else { 0 };
+        let lowered = numbers.iter_mut().rev().filter(|number| **number == most);
+        for (place, number) in (0..).zip(lowered) {
+            *number -= turns + i64::from(place < once_more);
+        }
+        by -= turns * equal + once_more;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lower_the_most;
+
+    #[test]
+    fn the_most_are_lowered_first() {
+        let one_by_one = |mut numbers: Vec<i64>, by: i64| {
+            for _ in 0..by {
+                *numbers.iter_mut().max().unwrap() -= 1;
+            }
+            numbers
+        };
+        for numbers in [vec![7, 7, 2, 7, 0], vec![3], vec![5, 9, 9, 4, 9, 9], vec![0, 1, 0]] {
+            for by in 0..=numbers.iter().sum() {
+                let mut lowered = numbers.clone();
+                lower_the_most(&mut lowered, by);
+                assert_eq!(lowered, one_by_one(numbers.clone(), by), "{numbers:?} by {by}");
+            }
+        }
     }
 }

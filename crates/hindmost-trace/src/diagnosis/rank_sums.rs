@@ -9,14 +9,15 @@
 //! slow nodes, which makes it look faster than it is. Therefore the slowness of each slow node is estimated against the
 //! nodes that are not slow.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use hindmost_core::metrics::SlowNode;
 use hindmost_math::numeric::normal_survival;
 use hindmost_math::random::mix;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::rank_test::{self, Stratum};
+use super::rank_test::{self, Own, Stratum};
 
 /// A node is slow only if its tasks take at least this many times as long as those of other nodes.
 const LEAST_RATIO: f64 = 1.2;
@@ -56,8 +57,8 @@ struct Node {
     most: f64,
     /// Sum over phases of n·m/(n + m); see [`LEAST_EFFECTIVE`].
     effective: f64,
-    /// Histogram of the residuals ln(duration / median duration of the other nodes' tasks of the phase).
-    residuals: BTreeMap<i32, u64>,
+    /// The bins of the residuals ln(duration / median duration of the other nodes' tasks of the phase).
+    residuals: Vec<i32>,
 }
 
 impl Node {
@@ -76,25 +77,23 @@ impl Node {
         self.variance > 0.0 && self.excess >= EXACT_FROM * self.variance.sqrt()
     }
 
-    /// Returns a quantile of the residuals, which are assumed to be evenly spread within a bin. A quantile between two
+    /// Returns quantiles of the residuals, which are assumed to be evenly spread within a bin. A quantile between two
     /// residuals is their mean.
-    fn residual(&self, share: f64) -> f64 {
-        let rank = share.clamp(0.0, 1.0) * self.tasks as f64;
-        f64::midpoint(self.at(rank.ceil() - 0.5), self.at(rank.floor() + 0.5))
+    fn residuals<const N: usize>(&self, shares: [f64; N]) -> [f64; N] {
+        let mut bins = self.residuals.clone();
+        bins.sort_unstable();
+        shares.map(|share| {
+            let rank = share.clamp(0.0, 1.0) * bins.len() as f64;
+            f64::midpoint(residual(&bins, rank.ceil() - 0.5), residual(&bins, rank.floor() + 0.5))
+        })
     }
+}
 
-    /// Returns the residual at a rank; the smallest residual has rank 0.5.
-    fn at(&self, rank: f64) -> f64 {
-        let mut below = 0.0;
-        for (bin, count) in &self.residuals {
-            let count = *count as f64;
-            if below + count >= rank {
-                return (f64::from(*bin) + ((rank - below) / count).clamp(0.0, 1.0)) / BINS;
-            }
-            below += count;
-        }
-        self.residuals.last_key_value().map_or(0.0, |(bin, _)| (f64::from(*bin) + 1.0) / BINS)
-    }
+/// Returns the residual at a rank, where the bins of all are sorted; the smallest residual has rank 0.5.
+fn residual(bins: &[i32], rank: f64) -> f64 {
+    let Some(bin) = bins.get((rank.max(0.5) - 0.5) as usize).or(bins.last()) else { return 0.0 };
+    let (from, until) = (bins.partition_point(|other| other < bin), bins.partition_point(|other| other <= bin));
+    (f64::from(*bin) + ((rank - from as f64) / (until - from) as f64).clamp(0.0, 1.0)) / BINS
 }
 
 /// Observations of one phase: ln of the duration in seconds, and the number of the node.
@@ -108,6 +107,41 @@ struct Kept {
     observations: usize,
     /// Phases with this key or a larger one are not kept.
     beyond: Option<(u64, u64)>,
+    /// The ranks of all observations, once they are needed; `None` if not all are kept, or if there are too many.
+    ranked: OnceCell<Option<Ranked>>,
+}
+
+/// Ranks of observations.
+#[derive(Debug, Default)]
+struct Ranked {
+    /// Weighted ranks of the observations of each phase, minus their mean.
+    scores: Vec<Box<[f64]>>,
+    /// The numbers of the phases in which each node has observations, and these.
+    of_nodes: FxHashMap<u32, Vec<(usize, Own)>>,
+}
+
+impl Ranked {
+    fn phase(&mut self, observed: &Observations) {
+        let all = observed.len();
+        let middle = f64::midpoint(all as f64, 1.0);
+        let scores: Box<[f64]> = ranks(observed).0.iter().map(|rank| (rank - middle) / (2.0 * middle)).collect();
+        let number = self.scores.len();
+        let mut equal = all;
+        for (place, (log, node)) in observed.iter().enumerate().rev() {
+            // All that are equal are as large.
+            if equal == all || observed[equal].0 != *log {
+                equal = observed[..place].partition_point(|(other, _)| other < log);
+            }
+            let phases = self.of_nodes.entry(*node).or_default();
+            if phases.last().is_none_or(|(phase, _)| *phase != number) {
+                phases.push((number, Own::NONE));
+            }
+            if let Some((_, own)) = phases.last_mut() {
+                own.add(scores[place], all - equal, all);
+            }
+        }
+        self.scores.push(scores);
+    }
 }
 
 impl Kept {
@@ -116,6 +150,7 @@ impl Kept {
         if self.beyond.is_some_and(|beyond| place >= beyond) {
             return;
         }
+        self.ranked = OnceCell::new();
         let observed = observed.iter().map(|(log, node)| (*log as f32, *node)).collect::<Box<_>>();
         self.observations += observed.len();
         if let Some(before) = self.phases.insert(place, observed) {
@@ -130,25 +165,17 @@ impl Kept {
     }
 
     /// Returns the phases of a node with the ranks of their tasks; `None` if not all are kept, or if they have too many tasks.
-    fn strata(&self, node: u32) -> Option<Vec<Stratum>> {
-        if self.beyond.is_some() || self.observations > EXACT_IN_ALL {
-            return None;
-        }
-        let own = |observed: &Observations| observed.iter().filter(|(_, on)| *on == node).count();
-        let phases = || self.phases.values().filter(|observed| own(observed) > 0);
-        let all: usize = phases().map(|observed| observed.len()).sum();
-        if all > EXACT_ALL {
-            return None;
-        }
-        let stratum = |observed: &Observations| {
-            let sorted: Vec<(f64, u32)> = observed.iter().map(|(log, on)| (f64::from(*log), *on)).collect();
-            let middle = f64::midpoint(sorted.len() as f64, 1.0);
-            let scores: Vec<f64> = ranks(&sorted).0.iter().map(|rank| (rank - middle) / (2.0 * middle)).collect();
-            let of_node = sorted.iter().zip(&scores).filter(|((_, on), _)| *on == node);
-            let sum = of_node.map(|(_, score)| score).sum();
-            Stratum { own: own(observed), sum, scores }
-        };
-        Some(phases().map(stratum).collect())
+    fn strata(&self, node: u32) -> Option<Vec<Stratum<'_>>> {
+        let ranked = self.ranked.get_or_init(|| {
+            let mut ranked = Ranked::default();
+            let are_few = self.beyond.is_none() && self.observations <= EXACT_IN_ALL;
+            are_few.then(|| self.phases.values().for_each(|observed| ranked.phase(observed))).map(|()| ranked)
+        });
+        let ranked = ranked.as_ref()?;
+        let own = ranked.of_nodes.get(&node).map_or(&[][..], |own| own);
+        let all: usize = own.iter().map(|(phase, _)| ranked.scores[*phase].len()).sum();
+        let stratum = |(phase, own): &(usize, Own)| Stratum { scores: &ranked.scores[*phase], own: *own };
+        (all <= EXACT_ALL).then(|| own.iter().map(stratum).collect())
     }
 
     /// Returns how many times as long the tasks of a slow node take as tasks of nodes that are not slow, and the 95%
@@ -194,21 +221,20 @@ impl Nodes {
     pub(crate) fn phase(&mut self, key: u64, mut observed: Vec<(f64, u32)>) {
         let count = observed.len();
         observed.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let mut places: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        for (place, (_, node)) in observed.iter().enumerate() {
-            places.entry(*node).or_default().push(place);
-        }
-        if places.len() < 2 {
+        let mut places: Vec<(u32, usize)> =
+            observed.iter().enumerate().map(|(place, (_, node))| (*node, place)).collect();
+        places.sort_unstable();
+        if places.first().map(|(node, _)| node) == places.last().map(|(node, _)| node) {
             return;
         }
         self.kept.phase(key, &observed);
         let (ranks, ties) = ranks(&observed);
         let all = count as f64;
         let weight = 1.0 / (all + 1.0);
-        for (node, own) in &places {
+        for own in places.chunk_by(|a, b| a.0 == b.0) {
             let (n, m) = (own.len() as f64, (count - own.len()) as f64);
-            let sum: f64 = own.iter().map(|place| ranks[*place]).sum();
-            let known = self.nodes.entry(*node).or_default();
+            let sum: f64 = own.iter().map(|(_, place)| ranks[*place]).sum();
+            let known = self.nodes.entry(own[0].0).or_default();
             known.tasks += own.len() as u64;
             known.phases += 1;
             known.excess += weight * (sum - n * (all + 1.0) / 2.0);
@@ -216,18 +242,18 @@ impl Nodes {
             known.most += weight * n * m / 2.0;
             known.effective += n * m / all;
             let others = count - own.len();
-            let other = |rank: usize| observed[without(own, rank)].0;
+            let other = |rank: usize| observed[without(own.iter().map(|(_, place)| *place), rank)].0;
             let median = f64::midpoint(other((others - 1) / 2), other(others / 2));
-            for place in own {
-                let residual = (observed[*place].0 - median).clamp(-FURTHEST, FURTHEST);
-                *known.residuals.entry((residual * BINS).floor() as i32).or_default() += 1;
-            }
+            let bin = |place: usize| ((observed[place].0 - median).clamp(-FURTHEST, FURTHEST) * BINS).floor() as i32;
+            known.residuals.extend(own.iter().map(|(_, place)| bin(*place)));
         }
     }
 
     /// Returns how many times as long a node's tasks take as those of other nodes; `None` if it has fewer than `fewest`.
     pub(crate) fn ratio_of(&self, node: u32, fewest: u64) -> Option<f64> {
-        self.nodes.get(&node).filter(|node| node.tasks >= fewest).map(|node| node.residual(0.5).exp())
+        let node = self.nodes.get(&node).filter(|node| node.tasks >= fewest)?;
+        let [median] = node.residuals([0.5]);
+        Some(median.exp())
     }
 
     /// Returns the slow nodes with their numbers, the slowest first, and the numbers of all nodes that could be proven slow at this
@@ -242,17 +268,18 @@ impl Nodes {
         let within = |count: usize| least.partition_point(|p| p * count as f64 <= level);
         let count = (1..=least.len()).find(|count| within(*count) <= *count).unwrap_or(1);
         let is_tested = |node: &u32| of_nodes.get(node).is_some_and(|least| least * count as f64 <= level);
-        let slow = self.slow_of(level, &|id, _| if is_tested(&id) { self.p_of(id) } else { None });
-        (slow, of_nodes.keys().copied().filter(is_tested).collect())
+        let tested: Vec<u32> = of_nodes.keys().copied().filter(is_tested).collect();
+        (self.slow_of(level, &tested), tested)
     }
 
-    /// Returns the p-value of a node: exact, if it has few tasks and they took longer than those of other nodes. `None` for an
-    /// unknown node.
-    pub(crate) fn p_of(&self, id: u32) -> Option<f64> {
+    /// Returns the p-value of a node if it is at most `limit`: exact, if the node has few tasks and they took longer than those of other
+    /// nodes. `None` also for an unknown node.
+    pub(crate) fn p_within(&self, id: u32, limit: f64) -> Option<f64> {
         let node = self.nodes.get(&id).filter(|node| node.variance > 0.0)?;
         let exact = node.may_be_slow() && node.tasks <= EXACT_OWN;
         let exact = if exact { self.kept.strata(id) } else { None };
-        Some(exact.map_or_else(|| node.p(), |strata| rank_test::p(&strata)))
+        let p = exact.map_or_else(|| Some(node.p()), |strata| rank_test::p_within(&strata, limit));
+        p.filter(|p| *p <= limit)
     }
 
     fn least_p_of(&self, id: u32) -> Option<f64> {
@@ -261,20 +288,21 @@ impl Nodes {
         Some(exact.map_or_else(|| node.least_p(), |strata| rank_test::least_p(&strata)))
     }
 
-    /// `p_of` returns the p-values of the nodes that are tested.
-    fn slow_of(&self, level: f64, p_of: &dyn Fn(u32, &Node) -> Option<f64>) -> Vec<(u32, SlowNode)> {
-        let tested = self.nodes.iter().filter_map(|(id, node)| Some((p_of(*id, node)?, *id, node)));
-        let mut tested: Vec<(f64, u32, &Node)> = tested.collect();
-        tested.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let count = tested.len();
+    fn slow_of(&self, level: f64, tested: &[u32]) -> Vec<(u32, SlowNode)> {
+        let differ = |id: &&u32| self.nodes.get(id).is_some_and(|node| node.variance > 0.0);
+        let count = tested.iter().filter(differ).count();
+        // Those with a larger p-value come later and are not slow.
+        let within = |id: &u32| Some((self.p_within(*id, level)?, *id, self.nodes.get(id)?));
+        let mut within: Vec<(f64, u32, &Node)> = tested.iter().filter_map(within).collect();
+        within.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         // Holm's correction: the smallest p-value is multiplied by the number of nodes, the next by one less, and no
         // corrected value is below the one before it.
         let mut corrected: f64 = 0.0;
         let mut slow = Vec::new();
-        for (at, (p, id, node)) in tested.into_iter().enumerate() {
+        for (at, (p, id, node)) in within.into_iter().enumerate() {
             corrected = corrected.max(((count - at) as f64 * p).min(1.0));
             let half = HALF_WIDTH / node.effective.sqrt();
-            let [low, ratio, high] = [0.5 - half, 0.5, 0.5 + half].map(|share| node.residual(share).exp());
+            let [low, ratio, high] = node.residuals([0.5 - half, 0.5, 0.5 + half]).map(f64::exp);
             if corrected <= level && ratio >= LEAST_RATIO && low > 1.0 {
                 slow.push((
                     id,
@@ -303,7 +331,7 @@ impl Nodes {
 }
 
 /// Returns the ranks from 1, where equal values share their mean rank, and Σ (t³ − t) over groups of t equal values.
-fn ranks(sorted: &[(f64, u32)]) -> (Vec<f64>, f64) {
+fn ranks<T: PartialEq>(sorted: &[(T, u32)]) -> (Vec<f64>, f64) {
     let mut ranks = Vec::with_capacity(sorted.len());
     let mut ties = 0.0;
     for group in sorted.chunk_by(|a, b| a.0 == b.0) {
@@ -316,8 +344,8 @@ fn ranks(sorted: &[(f64, u32)]) -> (Vec<f64>, f64) {
 }
 
 /// Returns the index of the `rank`-th value (from 0) that is not at one of the sorted positions `own`.
-fn without(own: &[usize], rank: usize) -> usize {
-    own.iter().fold(rank, |place, own| place + usize::from(*own <= place))
+fn without(own: impl Iterator<Item = usize>, rank: usize) -> usize {
+    own.fold(rank, |place, own| place + usize::from(own <= place))
 }
 
 #[cfg(test)]
@@ -369,7 +397,7 @@ mod tests {
             }
             let slow = &nodes.nodes[&0];
             assert!((slow.p() / p - 1.0).abs() < 1e-9, "{}", slow.p());
-            let found = slow.residual(0.5).exp();
+            let found = slow.residuals([0.5])[0].exp();
             assert!(ratio.is_none_or(|ratio: f64| (found / ratio - 1.0).abs() < 0.03), "{found}");
         }
     }
@@ -397,7 +425,7 @@ mod tests {
 
     #[test]
     fn the_nth_value_skips_excluded_positions() {
-        assert_eq!([0, 1, 2].map(|rank| without(&[0, 2, 3], rank)), [1, 4, 5]);
-        assert_eq!(without(&[], 3), 3);
+        assert_eq!([0, 1, 2].map(|rank| without([0, 2, 3].into_iter(), rank)), [1, 4, 5]);
+        assert_eq!(without(std::iter::empty(), 3), 3);
     }
 }

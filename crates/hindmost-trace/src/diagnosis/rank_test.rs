@@ -9,59 +9,114 @@
 use hindmost_math::numeric::normal_survival;
 
 /// A stratum with observations of the node and of others.
-#[derive(Clone, Debug)]
-pub(super) struct Stratum {
-    /// Weighted ranks of all observations, minus their mean.
-    pub scores: Vec<f64>,
-    /// Number of the node's observations.
-    pub own: usize,
-    /// The sum of their scores.
-    pub sum: f64,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stratum<'a> {
+    /// Weighted ranks of all observations, minus their mean, ascending.
+    pub scores: &'a [f64],
+    /// The node's observations.
+    pub own: Own,
 }
 
-/// Steps of the search for the saddlepoint.
-const STEPS: usize = 40;
+/// The observations of a node in a stratum.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Own {
+    /// Their number.
+    pub count: usize,
+    /// The sum of their scores.
+    pub sum: f64,
+    /// ln of the probability that the largest of as many observations is at least as large as the largest of these, and the next as the
+    /// next, and so on. So it is no larger than that of a sum as large as theirs.
+    pub ln_all_as_large: f64,
+}
+
+/// Steps of each search for the saddlepoint.
+const STEPS: usize = 60;
 /// Scores are multiplied by at most this.
 const STEEPEST: f64 = 4096.0;
+/// The relative precision of the factor of scores.
+const PRECISE: f64 = 1e-11;
+/// The exponentials of at most so many scores follow from each other.
+const FOLLOW: usize = 64;
 
-impl Stratum {
+/// What follows from the probabilities with which each observation of a stratum is the node's.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moments {
+    /// The expected number, and its variance.
+    number: f64,
+    variance: f64,
+    /// The expected sum of scores, its covariance with the number, and its variance.
+    sum: f64,
+    covariance: f64,
+    sum_variance: f64,
+}
+
+impl Moments {
+    /// The variance of the sum of scores where the number is known.
+    fn information(&self) -> f64 {
+        self.sum_variance - self.covariance * self.covariance / self.variance
+    }
+}
+
+impl Stratum<'_> {
+    /// Returns the moments where ln of each observation's odds is `balance` plus `tilt` times its score.
+    fn moments(&self, balance: f64, tilt: f64) -> Moments {
+        let mut moments = Moments::default();
+        let mut add = |score: f64, odds: f64| {
+            let p = odds / (1.0 + odds);
+            let spread = p / (1.0 + odds);
+            moments.number += p;
+            moments.variance += spread;
+            moments.sum += p * score;
+            moments.covariance += spread * score;
+            moments.sum_variance += spread * score * score;
+        };
+        // Beyond this, odds are those of certainty.
+        let odds = |score: f64| (balance + tilt * score).clamp(-690.0, 690.0).exp();
+        for scores in self.scores.chunks(FOLLOW) {
+            let step = scores.get(1).map_or(0.0, |next| next - scores[0]);
+            let is_even = scores.windows(2).all(|pair| (pair[1] - pair[0] - step).abs() < 1e-14);
+            if is_even && tilt * step < 1.0 {
+                let (mut now, times) = (odds(scores[0]), (tilt * step).exp());
+                for score in scores {
+                    add(*score, now);
+                    now = (now * times).min(1e300);
+                }
+            } else {
+                scores.iter().for_each(|score| add(*score, odds(*score)));
+            }
+        }
+        moments
+    }
+
     /// Returns the number by which each observation's odds are multiplied, as ln, so that the expected number of own ones is right, where
-    /// scores are multiplied by `tilt`.
-    fn balance(&self, tilt: f64, start: f64) -> f64 {
-        let own = self.own as f64;
+    /// scores are multiplied by `tilt`, and the moments there.
+    fn balance(&self, tilt: f64, start: f64) -> (f64, Moments) {
+        let own = self.own.count as f64;
         let most = 60.0 + tilt.abs() * self.scores.iter().fold(0.0, |most: f64, score| most.max(score.abs()));
         let (mut low, mut high, mut at) = (-most, most, start.clamp(-most, most));
         for _ in 0..STEPS {
-            let (mut sum, mut slope) = (-own, 0.0);
-            for score in &self.scores {
-                let p = logistic(at + tilt * score);
-                sum += p;
-                slope += p * (1.0 - p);
+            let moments = self.moments(at, tilt);
+            let more = moments.number - own;
+            if more.abs() < 1e-10 * own {
+                return (at, moments);
             }
-            if sum.abs() < 1e-10 * own {
-                break;
-            }
-            if sum < 0.0 {
+            if more < 0.0 {
                 low = at;
             } else {
                 high = at;
             }
-            let next = at - sum / slope;
+            let next = at - more / moments.variance;
             at = if next > low && next < high { next } else { f64::midpoint(low, high) };
         }
-        at
+        (at, self.moments(at, tilt))
     }
 
     /// ln of the probability that all of the node's observations are the largest.
     fn ln_least(&self) -> f64 {
-        let (all, own) = (self.scores.len(), self.own);
+        let (all, own) = (self.scores.len(), self.own.count);
         let few = own.min(all - own);
         (0..few).map(|at| ((few - at) as f64 / (all - at) as f64).ln()).sum()
     }
-}
-
-fn logistic(x: f64) -> f64 {
-    1.0 / (1.0 + (-x).exp())
 }
 
 /// ln(1 + eˣ).
@@ -70,13 +125,20 @@ fn softplus(x: f64) -> f64 {
 }
 
 /// Returns the least p-value that is possible in these strata.
-pub(super) fn least_p(strata: &[Stratum]) -> f64 {
+pub(super) fn least_p(strata: &[Stratum<'_>]) -> f64 {
     strata.iter().map(Stratum::ln_least).sum::<f64>().exp()
 }
 
+/// Returns the probability that the node's sum of scores is as large as it is, or larger, if it may be at most `limit`. It costs much
+/// less to find that it is not.
+pub(super) fn p_within(strata: &[Stratum<'_>], limit: f64) -> Option<f64> {
+    let all_as_large: f64 = strata.iter().map(|stratum| stratum.own.ln_all_as_large).sum();
+    (all_as_large <= limit.ln()).then(|| p(strata))
+}
+
 /// Returns the probability that the node's sum of scores is as large as it is, or larger.
-pub(super) fn p(strata: &[Stratum]) -> f64 {
-    let sum: f64 = strata.iter().map(|stratum| stratum.sum).sum();
+fn p(strata: &[Stratum<'_>]) -> f64 {
+    let sum: f64 = strata.iter().map(|stratum| stratum.own.sum).sum();
     let most: f64 = strata.iter().map(largest).sum();
     let least = least_p(strata);
     if strata.is_empty() || sum <= 0.0 {
@@ -85,43 +147,40 @@ pub(super) fn p(strata: &[Stratum]) -> f64 {
     if sum >= most - 1e-9 {
         return least;
     }
-    let mut balances = vec![0.0; strata.len()];
-    let mut expected = |tilt: f64| {
-        let mut sum = 0.0;
-        for (stratum, balance) in strata.iter().zip(&mut balances) {
-            *balance = stratum.balance(tilt, *balance);
-            sum += stratum.scores.iter().map(|score| score * logistic(*balance + tilt * score)).sum::<f64>();
-        }
-        sum
-    };
-    let (mut low, mut high) = (0.0, 1.0);
-    while high < STEEPEST && expected(high) < sum {
-        (low, high) = (high, 2.0 * high);
-    }
+    let mut found: Vec<(f64, Moments)> = strata.iter().map(|stratum| stratum.balance(0.0, 0.0)).collect();
+    let (mut low, mut high, mut tilt) = (0.0, STEEPEST, 0.0);
     for _ in 0..STEPS {
-        let middle = f64::midpoint(low, high);
-        if expected(middle) < sum { low = middle } else { high = middle }
+        let expected: f64 = found.iter().map(|(_, moments)| moments.sum).sum();
+        let information: f64 = found.iter().map(|(_, moments)| moments.information()).sum();
+        if expected < sum {
+            low = tilt;
+        } else {
+            high = tilt;
+        }
+        let next = tilt + (sum - expected) / information;
+        // Where the expected sum hardly grows any more, the next one may be anything.
+        let next = next.min(2.0 * tilt + 100.0);
+        let next = if next > low && next < high { next } else { f64::midpoint(low, high) };
+        let is_precise = (next - tilt).abs() <= PRECISE * next;
+        for (stratum, (balance, moments)) in strata.iter().zip(&mut found) {
+            // The balance that keeps the expected number.
+            let start = *balance - (next - tilt) * moments.covariance / moments.variance;
+            (*balance, *moments) = stratum.balance(next, if start.is_finite() { start } else { *balance });
+        }
+        tilt = next;
+        if is_precise {
+            break;
+        }
     }
-    let tilt = f64::midpoint(low, high);
-    expected(tilt);
     // Twice the logarithm of the likelihood ratio, and the information about the tilt.
     let (mut ratio, mut information, mut ln_spread) = (tilt * sum, 0.0, 0.0);
-    for (stratum, balance) in strata.iter().zip(&balances) {
-        let (all, own) = (stratum.scores.len() as f64, stratum.own as f64);
+    for (stratum, (balance, moments)) in strata.iter().zip(&found) {
+        let (all, own) = (stratum.scores.len() as f64, stratum.own.count as f64);
         let usual = (own / (all - own)).ln();
         ratio += all * softplus(usual) - own * usual + own * balance;
-        let (mut variance, mut first, mut second) = (0.0, 0.0, 0.0);
-        for score in &stratum.scores {
-            let x = balance + tilt * score;
-            ratio -= softplus(x);
-            let p = logistic(x);
-            let spread = p * (1.0 - p);
-            variance += spread;
-            first += spread * score;
-            second += spread * score * score;
-        }
-        information += second - first * first / variance;
-        ln_spread += (variance * all / (own * (all - own))).ln();
+        ratio -= stratum.scores.iter().map(|score| softplus(balance + tilt * score)).sum::<f64>();
+        information += moments.information();
+        ln_spread += (moments.variance * all / (own * (all - own))).ln();
     }
     let root = (2.0 * ratio).max(1e-12).sqrt();
     let distance = tilt * information.sqrt() * (ln_spread / 2.0).exp();
@@ -131,54 +190,134 @@ pub(super) fn p(strata: &[Stratum]) -> f64 {
 }
 
 /// The largest possible sum of the node's scores.
-fn largest(stratum: &Stratum) -> f64 {
-    let mut scores = stratum.scores.clone();
-    scores.sort_unstable_by(|a, b| b.total_cmp(a));
-    scores[..stratum.own].iter().sum()
+fn largest(stratum: &Stratum<'_>) -> f64 {
+    stratum.scores[stratum.scores.len() - stratum.own.count..].iter().sum()
+}
+
+impl Own {
+    /// No observations.
+    pub(super) const NONE: Own = Own { count: 0, sum: 0.0, ln_all_as_large: 0.0 };
+
+    /// Adds the next largest observation, where `as_large` of all in the stratum are as large or larger.
+    pub(super) fn add(&mut self, score: f64, as_large: usize, all: usize) {
+        self.ln_all_as_large += ((as_large - self.count) as f64 / (all - self.count) as f64).ln();
+        self.count += 1;
+        self.sum += score;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A stratum of observations with ranks from 1, of which the node has those listed.
-    fn stratum(all: usize, own: &[usize]) -> Stratum {
-        let score = |rank: usize| (rank as f64 - f64::midpoint(all as f64, 1.0)) / (all as f64 + 1.0);
-        Stratum {
-            scores: (1..=all).map(score).collect(),
-            own: own.len(),
-            sum: own.iter().map(|rank| score(*rank)).sum(),
+    /// The scores of as many observations.
+    fn scores(all: usize) -> Vec<f64> {
+        (1..=all).map(|rank| (rank as f64 - f64::midpoint(all as f64, 1.0)) / (all as f64 + 1.0)).collect()
+    }
+
+    /// A stratum of observations with these scores, of which the node has those with the listed ranks from 1, ascending.
+    fn stratum<'a>(scores: &'a [f64], ranks: &[usize]) -> Stratum<'a> {
+        let mut own = Own::NONE;
+        for rank in ranks.iter().rev() {
+            own.add(scores[rank - 1], scores.len() - rank + 1, scores.len());
         }
+        Stratum { scores, own }
     }
 
     /// The sums of all subsets of a stratum.
-    fn sums(stratum: &Stratum) -> Vec<f64> {
+    fn sums(stratum: &Stratum<'_>) -> Vec<f64> {
         let all = stratum.scores.len();
-        let subsets = (0_u32..1 << all).filter(|subset| subset.count_ones() as usize == stratum.own);
+        let subsets = (0_u32..1 << all).filter(|subset| subset.count_ones() as usize == stratum.own.count);
         subsets.map(|subset| (0..all).filter(|at| subset >> at & 1 == 1).map(|at| stratum.scores[at]).sum()).collect()
+    }
+
+    /// The share of all pairs of subsets whose sum is as large as that of the node.
+    fn counted(strata: &[Stratum<'_>; 2]) -> f64 {
+        let [one, other] = strata.each_ref().map(sums);
+        let observed = strata[0].own.sum + strata[1].own.sum - 1e-9;
+        let larger = one.iter().map(|a| other.iter().filter(|b| a + *b >= observed).count()).sum::<usize>();
+        larger as f64 / (one.len() * other.len()) as f64
     }
 
     #[test]
     fn tail_probabilities_are_close_to_counted_ones() {
-        for [first, second] in [
-            [stratum(9, &[7, 9]), stratum(8, &[5, 6, 8])],
-            [stratum(12, &[10, 11, 12]), stratum(10, &[7, 10])],
-            [stratum(14, &[9, 11, 13, 14]), stratum(4, &[4])],
+        for [(all, own), (other_all, other_own)] in [
+            [(9, &[7, 9][..]), (8, &[5, 6, 8][..])],
+            [(12, &[10, 11, 12]), (10, &[7, 10])],
+            [(14, &[9, 11, 13, 14]), (4, &[4])],
         ] {
-            let (one, other) = (sums(&first), sums(&second));
-            let observed = first.sum + second.sum - 1e-9;
-            let larger = one.iter().map(|a| other.iter().filter(|b| a + *b >= observed).count()).sum::<usize>();
-            let counted = larger as f64 / (one.len() * other.len()) as f64;
-            let found = p(&[first, second]);
+            let [first, second] = [scores(all), scores(other_all)];
+            let strata = [stratum(&first, own), stratum(&second, other_own)];
+            let (found, counted) = (p(&strata), counted(&strata));
             assert!((0.6..1.4).contains(&(found / counted)), "{found} {counted}");
         }
     }
 
     #[test]
     fn the_longest_tasks_have_the_least_probability() {
-        let longest = [stratum(50, &[49, 50]), stratum(3, &[3])];
+        let [fifty, three] = [scores(50), scores(3)];
+        let longest = [stratum(&fifty, &[49, 50]), stratum(&three, &[3])];
         assert!((p(&longest) * 1225.0 * 3.0 - 1.0).abs() < 1e-9);
         assert!((least_p(&longest) - p(&longest)).abs() < 1e-12);
-        assert!((p(&[stratum(50, &[1, 2])]) - 1.0).abs() < 1e-12);
+        assert!((p(&[stratum(&fifty, &[1, 2])]) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_left_out_is_above_the_limit() {
+        // All pairs of observations in each of two strata.
+        let [first, second] = [scores(9), scores(7)];
+        let pairs = |all: usize| (1..=all).flat_map(move |high| (1..high).map(move |low| [low, high]));
+        for own in pairs(9) {
+            for other in pairs(7) {
+                let strata = [stratum(&first, &own), stratum(&second, &other)];
+                let all_as_large: f64 = strata.iter().map(|stratum| stratum.own.ln_all_as_large).sum();
+                assert!(all_as_large.exp() <= counted(&strata) + 1e-12, "{own:?} {other:?}");
+                assert!(p_within(&strata, 0.999 * all_as_large.exp()).is_none());
+                assert!(p_within(&strata, 1.0).is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn probabilities_far_out_are_those_of_a_search_in_small_steps() {
+        // From a bisection of the factor of scores, with each exponential computed on its own.
+        let all = scores(3000);
+        let own: Vec<usize> = (0..40).map(|at| 1600 + 35 * at).collect();
+        let strata = [stratum(&all, &own)];
+        let bisected = bisected(&strata[0]);
+        assert!((p(&strata) / bisected - 1.0).abs() < 1e-6, "{} {bisected}", p(&strata));
+    }
+
+    /// The p-value of one stratum, by bisections.
+    fn bisected(stratum: &Stratum<'_>) -> f64 {
+        let odds = |balance: f64, tilt: f64| -> Vec<f64> {
+            stratum.scores.iter().map(|score| 1.0 / (1.0 + (-balance - tilt * score).exp())).collect()
+        };
+        let (all, own) = (stratum.scores.len() as f64, stratum.own.count as f64);
+        let halve = |mut low: f64, mut high: f64, is_low: &dyn Fn(f64) -> bool| {
+            for _ in 0..200 {
+                let middle = f64::midpoint(low, high);
+                if is_low(middle) { low = middle } else { high = middle }
+            }
+            low
+        };
+        let balance = |tilt: f64| halve(-99.0, 99.0, &|at| odds(at, tilt).iter().sum::<f64>() < own);
+        let expected = |tilt: f64| -> f64 {
+            odds(balance(tilt), tilt).iter().zip(stratum.scores).map(|(p, score)| p * score).sum()
+        };
+        let tilt = halve(0.0, 99.0, &|at| expected(at) < stratum.own.sum);
+        let (at, usual) = (balance(tilt), (own / (all - own)).ln());
+        let of_all = |x: f64| all * softplus(x);
+        let ratio = tilt * stratum.own.sum + own * at
+            - stratum.scores.iter().map(|s| softplus(at + tilt * s)).sum::<f64>()
+            + of_all(usual)
+            - own * usual;
+        let spread: Vec<f64> = odds(at, tilt).iter().map(|p| p * (1.0 - p)).collect();
+        let moment = |power: i32| -> f64 { spread.iter().zip(stratum.scores).map(|(v, s)| v * s.powi(power)).sum() };
+        let information = moment(2) - moment(1).powi(2) / moment(0);
+        let distance = tilt * (information * moment(0) * all / (own * (all - own))).sqrt();
+        let root = (2.0 * ratio).sqrt();
+        let density = (-ratio).exp() / (2.0 * std::f64::consts::PI).sqrt();
+        normal_survival(root) + density * (1.0 / distance - 1.0 / root)
     }
 }

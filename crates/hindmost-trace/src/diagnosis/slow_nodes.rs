@@ -8,10 +8,12 @@
 //! the nodes' medians with the spread of those of the other nodes. Durations have long tails, of which this spread shows little: so the
 //! second test must also succeed without the phase and wave that speak most for it, and the ranks must agree.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hindmost_core::metrics::{PerhapsSlow, SlowNode, Untested};
 use hindmost_math::fit::{student_quantile, student_two_sided};
+use hindmost_math::numeric::normal_survival;
 use hindmost_math::statistics::{mean, median};
 use rustc_hash::FxHashMap;
 
@@ -87,7 +89,7 @@ pub fn slow_nodes(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32, f64>) {
     let (by_medians, compared_by_medians) = slow_by_medians(&strata);
     let tested: BTreeSet<u32> = tested.into_iter().chain(compared_by_medians).collect();
     let is_new = |node: u32| slow.iter().all(|(found, _)| *found != node);
-    let is_backed = |node: u32| all.p_of(node).is_some_and(|p| p <= RANKS_AGREE);
+    let is_backed = |node: u32| all.p_within(node, RANKS_AGREE).is_some();
     let more: Vec<(u32, SlowNode)> =
         by_medians.into_iter().filter(|(node, _)| is_new(*node) && is_backed(*node)).collect();
     slow.extend(more);
@@ -193,17 +195,24 @@ fn untested(
     if ran.len() < 2 || untested.is_empty() {
         return (Untested::default(), BTreeSet::new());
     }
-    let mut by_tasks = Nodes::default();
-    let each = (0..recording.phases.len()).flat_map(|at| observed(context, at, true));
-    for (number, observed) in each.enumerate() {
-        by_tasks.phase(key(recording, number), observed.into_iter().map(|one| (one.log, one.node)).collect());
-    }
+    // Only needed where a node took long.
+    let by_tasks = OnceCell::new();
+    let by_tasks = || {
+        by_tasks.get_or_init(|| {
+            let mut by_tasks = Nodes::default();
+            let each = (0..recording.phases.len()).flat_map(|at| observed(context, at, true));
+            for (number, observed) in each.enumerate() {
+                by_tasks.phase(key(recording, number), observed.into_iter().map(|one| (one.log, one.node)).collect());
+            }
+            by_tasks
+        })
+    };
     let of = |node: &u32| {
-        let is_at_most = |nodes: &Nodes, level| nodes.p_of(*node).is_some_and(|p| p * ran.len() as f64 <= level);
-        let is_remarkable = is_at_most(all, REMARKABLE) || is_at_most(&by_tasks, REMARKABLE_BY_TASKS);
-        let ratio = all.ratio_of(*node, 1).filter(|ratio| is_remarkable && *ratio >= REMARKABLE_RATIO)?;
+        let ratio = all.ratio_of(*node, 1).filter(|ratio| *ratio >= REMARKABLE_RATIO)?;
+        let is_at_most = |nodes: &Nodes, level: f64| nodes.p_within(*node, level / ran.len() as f64).is_some();
+        let is_remarkable = is_at_most(all, REMARKABLE) || is_at_most(by_tasks(), REMARKABLE_BY_TASKS);
         let name = context.name(*node).to_owned();
-        Some((*node, PerhapsSlow { node: name, tasks: compared(strata, *node).0, ratio }))
+        is_remarkable.then(|| (*node, PerhapsSlow { node: name, tasks: compared(strata, *node).0, ratio }))
     };
     let found: Vec<(u32, PerhapsSlow)> = untested.iter().filter_map(of).collect();
     let (perhaps, mut perhaps_slow): (BTreeSet<u32>, Vec<PerhapsSlow>) = found.into_iter().unzip();
@@ -250,7 +259,9 @@ fn slow_by_medians(strata: &[Vec<Observed>]) -> (Vec<(u32, SlowNode)>, Vec<u32>)
         let test = |own: &[f64]| {
             let (by, error) = (mean(own)?, (others / degrees / own.len() as f64).sqrt());
             let is_slow = degrees >= 1.0 && by >= LEAST_RATIO.ln();
-            is_slow.then(|| (by, error, student_two_sided(by / error, degrees) / 2.0))
+            // Student's distribution has the longer tail, so a normal one shows soon what is too likely.
+            let may_be_slow = is_slow && normal_survival(by / error) * count <= LEVEL_WITHOUT_ONE;
+            may_be_slow.then(|| (by, error, student_two_sided(by / error, degrees) / 2.0))
         };
         let (by, error, p) = test(own)?;
         let mut sorted = own.clone();

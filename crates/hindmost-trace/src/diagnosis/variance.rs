@@ -71,14 +71,15 @@ pub fn variance(recording: &Recording, typical: &[Typical], context: &Context<'_
     let groups: Vec<Vec<Cell>> = groups(&mut places).into_iter().map(|group| cells(group.iter().map(task))).collect();
     drop(places);
     let is_known = knows_nodes(&groups);
-    let phases = recording.phases.len();
-    let (total, shares) = decompose(groups.iter().map(Vec::as_slice), phases, is_known)?;
-    let resampled: Vec<[f64; 5]> = (0..RESAMPLES)
-        .filter_map(|number| {
-            let drawn = resampled_indices(PURPOSE, number, groups.len());
-            decompose(drawn.into_iter().map(|at| groups[at].as_slice()), phases, is_known).map(|(_, shares)| shares)
-        })
-        .collect();
+    let mut decomposition = Decomposition::of(&groups, recording.phases.len(), is_known);
+    let (total, shares) = decomposition.shares(&vec![1.0; groups.len()])?;
+    let mut times = vec![0.0; groups.len()];
+    let mut resampled: Vec<[f64; 5]> = Vec::with_capacity(RESAMPLES as usize);
+    for number in 0..RESAMPLES {
+        times.fill(0.0);
+        resampled_indices(PURPOSE, number, groups.len()).for_each(|at| times[at] += 1.0);
+        resampled.extend(decomposition.shares(&times).map(|(_, shares)| shares));
+    }
     let share = |at: usize| {
         let mut all: Vec<f64> = resampled.iter().map(|shares| shares[at]).collect();
         let mut bound = |share: f64| quantile(&mut all, share).unwrap_or(shares[at]);
@@ -188,80 +189,113 @@ fn of(mean: Mean) -> f64 {
 }
 
 /// Sum over groups of the squared mean times the number of values, and the number of groups.
-fn squares<'a>(means: impl Iterator<Item = &'a Mean>) -> (f64, f64) {
+fn squares(means: impl Iterator<Item = Mean>) -> (f64, f64) {
     means
         .filter(|mean| mean.1 > 0.0)
         .fold((0.0, 0.0), |(sum, count), mean| (sum + mean.0 * mean.0 / mean.1, count + 1.0))
 }
 
-/// Returns the variance within phases, and the shares of first waves, input, node, time on the node, and the rest. Nodes and the
-/// time on them have no share unless `with_nodes`. `None` if durations do not vary.
-fn decompose<'a>(groups: impl Iterator<Item = &'a [Cell]>, phases: usize, with_nodes: bool) -> Option<(f64, [f64; 5])> {
-    let rows: Vec<(usize, &Cell)> =
-        groups.enumerate().flat_map(|(at, group)| group.iter().map(move |cell| (at, cell))).collect();
-    let mut of_phase: Vec<Mean> = vec![(0.0, 0.0); phases];
-    let mut of_wave: Vec<Mean> = vec![(0.0, 0.0); 2 * phases];
-    let wave = |cell: &Cell| 2 * cell.phase + usize::from(cell.is_cold);
-    for (_, cell) in &rows {
-        add(&mut of_phase[cell.phase], (cell.log, cell.tasks));
-        add(&mut of_wave[wave(cell)], (cell.log, cell.tasks));
-    }
-    let raw: f64 = rows.iter().map(|(_, cell)| cell.square).sum();
-    let ((phase_squares, phase_count), (wave_squares, wave_count)) =
-        (squares(of_phase.iter()), squares(of_wave.iter()));
-    let total = raw - phase_squares;
-    let count: f64 = rows.iter().map(|(_, cell)| cell.tasks).sum();
-    if count <= phase_count + 1.0 || total <= 1e-9 * count {
-        return None;
+/// Sums over groups, each of which counts several times, and what they are made of.
+struct Decomposition<'a> {
+    groups: &'a [Vec<Cell>],
+    /// Whether nodes and the time on them have a share.
+    with_nodes: bool,
+    /// ln of the durations, and of the inputs, by phase and wave.
+    of_wave: Vec<Mean>,
+    bytes: Vec<Mean>,
+    /// By phase, for the slope of the input: the sum of squares, the sum of products, and the number of tasks.
+    slopes: Vec<[f64; 3]>,
+    /// By node, what its waves and inputs leave.
+    of_node: Vec<Mean>,
+}
+
+/// The place of a phase's wave.
+fn wave(cell: &Cell) -> usize {
+    2 * cell.phase + usize::from(cell.is_cold)
+}
+
+impl<'a> Decomposition<'a> {
+    fn of(groups: &'a [Vec<Cell>], phases: usize, with_nodes: bool) -> Decomposition<'a> {
+        let machines = groups.iter().flatten().map(|cell| cell.machine as usize + 1).max().unwrap_or(0);
+        Decomposition {
+            groups,
+            with_nodes,
+            of_wave: vec![(0.0, 0.0); 2 * phases],
+            bytes: vec![(0.0, 0.0); 2 * phases],
+            slopes: vec![[0.0; 3]; phases],
+            of_node: vec![(0.0, 0.0); machines],
+        }
     }
 
-    // Slopes of the input, within first waves and later waves.
-    let mut bytes: Vec<Mean> = vec![(0.0, 0.0); 2 * phases];
-    for (_, cell) in &rows {
-        add(&mut bytes[wave(cell)], (cell.bytes, cell.with_bytes));
-    }
-    let mut slopes: Vec<[f64; 3]> = vec![[0.0; 3]; phases];
-    for (_, cell) in rows.iter().filter(|(_, cell)| cell.with_bytes > 0.0) {
-        let (log, x) = (of(of_wave[wave(cell)]), of(bytes[wave(cell)]));
-        let squares = cell.bytes_square - 2.0 * x * cell.bytes + cell.with_bytes * x * x;
-        let products = cell.product - log * cell.bytes - x * cell.log_with_bytes + cell.with_bytes * x * log;
-        let sums = &mut slopes[cell.phase];
-        *sums = [sums[0] + squares, sums[1] + products, sums[2] + cell.with_bytes];
-    }
-    let is_fitted = |sums: &[f64; 3]| sums[2] >= FEWEST_FOR_SLOPE && sums[0] > 1e-6 * sums[2] && sums[1] > 0.0;
-    let fitted: Vec<Option<f64>> = slopes.iter().map(|sums| is_fitted(sums).then(|| sums[1] / sums[0])).collect();
-    let input_squares: f64 =
-        slopes.iter().zip(&fitted).filter_map(|(sums, slope)| Some(slope.as_ref()? * sums[1])).sum();
-    let input_count = fitted.iter().flatten().count() as f64;
+    /// Returns the variance within phases, and the shares of first waves, input, node, time on the node, and the rest, where each group
+    /// counts so many times. `None` if durations do not vary.
+    fn shares(&mut self, times: &[f64]) -> Option<(f64, [f64; 5])> {
+        let groups = || self.groups.iter().zip(times).filter(|(_, times)| **times > 0.0);
+        let cells = || groups().flat_map(|(group, times)| group.iter().map(move |cell| (cell, *times)));
+        let (of_wave, bytes) = (&mut self.of_wave, &mut self.bytes);
+        of_wave.fill((0.0, 0.0));
+        bytes.fill((0.0, 0.0));
+        let (mut raw, mut count, mut with_bytes) = (0.0, 0.0, 0.0);
+        for (cell, times) in cells() {
+            add(&mut of_wave[wave(cell)], (times * cell.log, times * cell.tasks));
+            add(&mut bytes[wave(cell)], (times * cell.bytes, times * cell.with_bytes));
+            raw += times * cell.square;
+            count += times * cell.tasks;
+            with_bytes += cell.with_bytes;
+        }
+        let of_phase = of_wave.chunks(2).map(|waves| (waves[0].0 + waves[1].0, waves[0].1 + waves[1].1));
+        let ((phase_squares, phase_count), (wave_squares, wave_count)) =
+            (squares(of_phase), squares(of_wave.iter().copied()));
+        let total = raw - phase_squares;
+        if count <= phase_count + 1.0 || total <= 1e-9 * count {
+            return None;
+        }
 
-    // Nodes, and groups on a node.
-    let machines = rows.iter().map(|(_, cell)| cell.machine as usize + 1).max().unwrap_or(0);
-    let mut of_node: Vec<Mean> = vec![(0.0, 0.0); machines];
-    let mut of_group: Vec<Mean> = vec![(0.0, 0.0); rows.last().map_or(0, |(group, _)| group + 1)];
-    for (group, cell) in &rows {
-        let by_input =
-            fitted[cell.phase].map_or(0.0, |slope| slope * (cell.bytes - cell.with_bytes * of(bytes[wave(cell)])));
-        let residual = (cell.log - cell.tasks * of(of_wave[wave(cell)]) - by_input, cell.tasks);
-        add(&mut of_node[cell.machine as usize], residual);
-        add(&mut of_group[*group], residual);
-    }
-    let (node_squares, node_count) = squares(of_node.iter());
-    let (group_squares, group_count) = squares(of_group.iter());
+        // Slopes of the input, within first waves and later waves.
+        self.slopes.fill([0.0; 3]);
+        for (cell, times) in cells().filter(|(cell, _)| with_bytes > 0.0 && cell.with_bytes > 0.0) {
+            let (log, x) = (of(of_wave[wave(cell)]), of(bytes[wave(cell)]));
+            let squares = cell.bytes_square - 2.0 * x * cell.bytes + cell.with_bytes * x * x;
+            let products = cell.product - log * cell.bytes - x * cell.log_with_bytes + cell.with_bytes * x * log;
+            let sums = &mut self.slopes[cell.phase];
+            *sums = [sums[0] + times * squares, sums[1] + times * products, sums[2] + times * cell.with_bytes];
+        }
+        let is_fitted = |sums: &[f64; 3]| sums[2] >= FEWEST_FOR_SLOPE && sums[0] > 1e-6 * sums[2] && sums[1] > 0.0;
+        let slope = |sums: &[f64; 3]| is_fitted(sums).then(|| sums[1] / sums[0]);
+        let input_squares: f64 = self.slopes.iter().filter_map(|sums| Some(slope(sums)? * sums[1])).sum();
+        let input_count = self.slopes.iter().filter(|sums| is_fitted(sums)).count() as f64;
 
-    let waves = (wave_squares - phase_squares, wave_count - phase_count);
-    let (mut nodes, mut times) = ((0.0, 0.0), (0.0, 0.0));
-    if with_nodes {
-        nodes = (node_squares, (node_count - 1.0).max(0.0));
-        times = (group_squares - node_squares, group_count - node_count);
+        // Nodes, and groups on a node.
+        let (mut nodes, mut on_node) = ((0.0, 0.0), (0.0, 0.0));
+        if self.with_nodes {
+            self.of_node.fill((0.0, 0.0));
+            let (mut group_squares, mut group_count) = (0.0, 0.0);
+            for (group, times) in groups() {
+                let mut of_group = (0.0, 0.0);
+                for cell in group {
+                    let input = || cell.bytes - cell.with_bytes * of(bytes[wave(cell)]);
+                    let by_input = slope(&self.slopes[cell.phase]).map_or(0.0, |slope| slope * input());
+                    let left = cell.log - cell.tasks * of(of_wave[wave(cell)]) - by_input;
+                    add(&mut self.of_node[cell.machine as usize], (times * left, times * cell.tasks));
+                    add(&mut of_group, (left, cell.tasks));
+                }
+                group_squares += times * squares([of_group].into_iter()).0;
+                group_count += times;
+            }
+            let (node_squares, node_count) = squares(self.of_node.iter().copied());
+            nodes = (node_squares, (node_count - 1.0).max(0.0));
+            on_node = (group_squares - node_squares, group_count - node_count);
+        }
+        let waves = (wave_squares - phase_squares, wave_count - phase_count);
+        let parts = [waves, (input_squares, input_count), nodes, on_node];
+        let explained: (f64, f64) = parts.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+        let free = count - phase_count - explained.1;
+        let noise = if free > 0.0 { ((total - explained.0) / free).max(0.0) } else { 0.0 };
+        let shares: Vec<f64> =
+            parts.iter().map(|(squares, free)| ((squares - free * noise) / total).clamp(0.0, 1.0) + 0.0).collect();
+        let rest = (1.0 - shares.iter().sum::<f64>()).clamp(0.0, 1.0);
+        Some((total / (count - phase_count), [shares[0], shares[1], shares[2], shares[3], rest]))
     }
-    let parts = [waves, (input_squares, input_count), nodes, times];
-    let explained: (f64, f64) = parts.iter().fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
-    let free = count - phase_count - explained.1;
-    let noise = if free > 0.0 { ((total - explained.0) / free).max(0.0) } else { 0.0 };
-    let shares: Vec<f64> =
-        parts.iter().map(|(squares, free)| ((squares - free * noise) / total).clamp(0.0, 1.0) + 0.0).collect();
-    let rest = (1.0 - shares.iter().sum::<f64>()).clamp(0.0, 1.0);
-    Some((total / (count - phase_count), [shares[0], shares[1], shares[2], shares[3], rest]))
 }
 
 #[cfg(test)]
@@ -286,7 +320,7 @@ mod tests {
         }
         let of = |group: &[Place]| cells(group.iter().map(|place| tasks[place.3 as usize]));
         let groups: Vec<Vec<Cell>> = groups(&mut places).into_iter().map(of).collect();
-        decompose(groups.iter().map(Vec::as_slice), 3, true).unwrap().1
+        Decomposition::of(&groups, 3, true).shares(&vec![1.0; groups.len()]).unwrap().1
     }
 
     fn is_near(shares: [f64; 5], expected: [f64; 5]) {

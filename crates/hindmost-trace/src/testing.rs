@@ -95,7 +95,6 @@ pub struct Trace {
     summary: TraceSummary,
     replay: Replay,
     attempts: Vec<RecordedAttempt>,
-    version: Option<String>,
 }
 
 impl Trace {
@@ -106,28 +105,20 @@ impl Trace {
 
     /// Takes a log that was read.
     pub fn of(log: Log) -> Trace {
-        let (mut summary, version) = (log.summary.clone(), log.version().map(str::to_owned));
+        let mut summary = log.summary.clone();
         let recordings = log.recordings().to_vec();
         let (replay, warnings) = log.into_replay();
         summary.warnings.extend(warnings);
         let attempts = attempts(&recordings, &replay);
-        Trace { summary, replay, attempts, version }
+        Trace { summary, replay, attempts }
     }
 
     pub fn summary(&self) -> &TraceSummary {
         &self.summary
     }
 
-    pub fn version(&self) -> Option<&str> {
-        self.version.as_deref()
-    }
-
     pub fn facts(&self) -> &HadoopFacts {
         self.summary.hadoop.as_deref().unwrap()
-    }
-
-    pub fn origin(&self) -> f64 {
-        self.replay.origin
     }
 
     pub fn workload_jobs(&self) -> &[WorkloadJob] {

@@ -53,33 +53,6 @@ fn find(path: &Path) -> Result<bool, TraceError> {
     if path.is_dir() { Ok(is_log_directory(path).unwrap()) } else { Ok(log::kind(path)? == Kind::Hadoop) }
 }
 
-/// Reads a log in every way, and checks that all ways give the same counts.
-fn trace(log: &[u8]) -> Trace {
-    let directory = tempfile::tempdir().unwrap();
-    let plain = directory.path().join("log");
-    std::fs::write(&plain, log).unwrap();
-    let packed = directory.path().join("packed");
-    std::fs::write(&packed, gzip(log)).unwrap();
-    let trace = open(&plain, None).unwrap();
-    let (summary, facts) = counted(log).unwrap();
-    for path in [&plain, &packed] {
-        assert_eq!(counts(path).unwrap(), summary);
-        assert!(find(path).unwrap());
-    }
-    let Log { findings, diagnoses, .. } = diagnose(&plain).unwrap();
-    assert_eq!(testing::diagnosed(&Hadoop, log, "log").unwrap(), (summary.clone(), findings, diagnoses));
-    let read = Trace::read(&Hadoop, log, "log").unwrap();
-    assert_eq!(
-        (read.summary(), read.workload_jobs(), read.attempts()),
-        (trace.summary(), trace.workload_jobs(), trace.attempts())
-    );
-    let mut same = trace.summary().clone();
-    same.warnings.truncate(summary.warnings.len());
-    assert_eq!(same, summary);
-    assert_eq!(trace.facts(), &facts);
-    trace
-}
-
 pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     encoder.write_all(bytes).unwrap();

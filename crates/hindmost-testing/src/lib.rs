@@ -8,6 +8,8 @@
 //!
 //! Property tests take their number of cases from here, too, and their seed from `PROPTEST_RNG_SEED`.
 
+pub mod expected;
+
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -56,7 +56,7 @@
 //!
 //! 3. Add a variant to [`Kind`] or [`TaskFormat`], the reader to the list in `log.rs`, and a variant to [`TraceError`] for files that the
 //!    reader refuses.
-//! 4. Test a small log for each irregularity. Test that a log that is cut or damaged at any byte is read up to this
+//! 4. Add a small log for each irregularity to `tests/it/fixtures/`. Test that a log that is cut or damaged at any byte is read up to this
 //!    byte, with a warning that names the position, and that it has the same counts whatever is wanted of it.
 //!
 //! Nothing outside the format's folder imports from it, except `log.rs` and formats that must recognise its files.

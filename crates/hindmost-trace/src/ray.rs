@@ -143,47 +143,6 @@ fn take(event: &Event<'_>, nodes: &mut FxHashMap<String, String>, collector: &mu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::rows::{found, replayed};
-
-    /// Two tasks of `f`, one of which ran twice, and one of `Actor.run`; with node names as numbers and metadata.
-    fn timeline() -> Vec<String> {
-        let event = |cat: &str, pid: u32, ts: f64, dur: f64, task: &str, attempt: u32| {
-            format!(
-                r#"{{"cat":"{cat}","name":"{cat}","pid":{pid},"tid":3,"ts":{ts},"dur":{dur},"ph":"X","cname":"good","args":{{"task_id":"{task}","job_id":"01","attempt_number":{attempt}}}}}"#
-            )
-        };
-        vec![
-            event("task::f", 0, 1e6, 2e6, "aa", 0),
-            event("task:execute", 0, 1.1e6, 1.8e6, "aa", 0),
-            event("task::f", 1, 1e6, 4e6, "bb", 0),
-            event("task::f", 0, 5e6, 1.5e6, "bb", 1),
-            event("task::Actor.run", 1, 7e6, 0.5e6, "cc", 0),
-            r#"{"name":"process_name","ph":"M","pid":0,"args":{"name":"Node 10.0.0.1"}}"#.to_owned(),
-            r#"{"name":"process_name","ph":"M","pid":1,"args":{"name":"Node 10.0.0.2"}}"#.to_owned(),
-        ]
-    }
-
-    #[test]
-    fn a_timeline_is_counted_and_replayed() {
-        let one_line = format!("[{}]", timeline().join(", "));
-        let indented = format!("[\n  {}\n]\n", timeline().join(",\n  "));
-        let wrapped = format!("{{\"displayTimeUnit\":\"ms\",\"traceEvents\":{one_line}}}");
-        for log in [one_line, indented, wrapped] {
-            let found = found(&log, TaskFormat::Ray);
-            let summary = &found.summary;
-            assert_eq!((summary.format, summary.jobs, summary.stages, summary.tasks), ("ray", 1, 2, 3));
-            // The first attempt of `bb` failed, because there is a second one.
-            assert_eq!((summary.attempts, summary.failed_attempts, summary.nodes), (4, 1, 2));
-            assert_eq!((summary.from, summary.to), (Some(1.0), Some(7.5)));
-            assert_eq!(found.findings.machine_time.winners, 4.0);
-            assert!(summary.warnings.is_empty(), "{:?}", summary.warnings);
-            let phases = replayed(&found.trace).remove(0).2;
-            let of = |name: &str, after, seconds| (name.to_owned(), after, seconds);
-            assert_eq!(phases, [of("f", vec![], vec![2.0, 1.5]), of("Actor.run", vec![0], vec![0.5])]);
-            let nodes: Vec<_> = found.trace.cluster_nodes().iter().map(|node| (&*node.name, node.slots)).collect();
-            assert_eq!(nodes, [("10.0.0.1", 1), ("10.0.0.2", 1)]);
-        }
-    }
 
     #[test]
     fn other_traces_are_not_recognised() {

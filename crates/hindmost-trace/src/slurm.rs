@@ -182,94 +182,7 @@ fn cause(state: &str, exit: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::rows::{found, found_with, replayed};
-
-    const HEADER: &str = "JobID|JobName|State|ExitCode|Submit|Start|End|Elapsed|NodeList|AllocCPUS\n";
-
-    /// An array of four elements, one of which was requeued after its node failed, a job on two nodes, and a job that
-    /// was cancelled before it started.
-    fn log() -> String {
-        let day = "2024-03-01T";
-        let mut log = HEADER.to_owned();
-        for row in [
-            "100_1|fit|COMPLETED|0:0|@10:00:00|@10:00:10|@10:01:10|00:01:00|n1|2",
-            "100_1.batch|batch|COMPLETED|0:0|@10:00:10|@10:00:10|@10:01:10|00:01:00|n1|2",
-            "100_1.extern|extern|COMPLETED|0:0|@10:00:10|@10:00:10|@10:01:10|00:01:00|n1|2",
-            "100_2|fit|NODE_FAIL|0:0|@10:00:00|@10:00:10|@10:00:40|00:00:30|n2|2",
-            "100_2|fit|COMPLETED|0:0|@10:00:40|@10:01:10|@10:02:30|00:01:20|n1|2",
-            "100_3|fit|CANCELLED by 1001|0:0|@10:00:00|@10:00:10|@10:00:20|00:00:10|n3|2",
-            "100_[4-9%2]|fit|PENDING|0:0|@10:00:00|Unknown|Unknown|00:00:00|None assigned|2",
-            "101|mpi|FAILED|1:0|@10:00:30|@10:01:00|@10:03:00|00:02:00|n[4-5]|64",
-            "102|late|CANCELLED by 1001|0:0|@10:00:30|None|@10:00:50|00:00:00|None assigned|0",
-            "103|now|RUNNING|0:0|@10:00:30|@10:02:00|Unknown|00:00:40|n3|1",
-        ] {
-            log += &row.replace('@', day);
-            log += "\n";
-        }
-        log
-    }
-
-    #[test]
-    fn arrays_are_phases_and_requeues_are_attempts() {
-        let found = found(&log(), TaskFormat::Slurm);
-        let summary = &found.summary;
-        assert_eq!((summary.format, summary.jobs, summary.stages, summary.tasks), ("slurm", 2, 2, 4));
-        assert_eq!((summary.attempts, summary.failed_attempts, summary.killed_attempts), (5, 2, 1));
-        assert_eq!(summary.failures["NODE_FAIL"], 1);
-        assert_eq!(summary.failures["FAILED, exit code 1"], 1);
-        assert_eq!(summary.killed_by["CANCELLED"], 1);
-        assert_eq!(found.findings.machine_time.winners, 140.0);
-        assert_eq!(found.findings.machine_time.failed, 150.0);
-        // `date -u -d 2024-03-01T10:00:00 +%s` is 1709287200; the last job ended at 10:03:00.
-        assert_eq!((summary.from, summary.to), (Some(1_709_287_200.0), Some(1_709_287_380.0)));
-        assert_eq!(
-            summary.warnings,
-            [
-                "1 row was left out (jobs that ended before they started); the first is line 10.",
-                "1 row was left out (pending jobs); the first is line 8.",
-                "2 rows were left out (steps of jobs); the first is line 3.",
-                "1 attempt has not ended; not counted; the first is line 11.",
-                "2 tasks never succeeded; left out of replays.",
-            ]
-        );
-        assert_eq!(found.diagnoses.len(), 1);
-        let wall = found.diagnoses[0].wall_time.as_ref().unwrap();
-        assert_eq!(wall.seconds, 180.0);
-        let array = ("100 fit".to_owned(), 0.0, vec![("100 fit".to_owned(), vec![], vec![60.0, 80.0])]);
-        assert_eq!(replayed(&found.trace), [array]);
-        let nodes: Vec<_> = found.trace.cluster_nodes().iter().map(|node| (&*node.name, node.slots)).collect();
-        assert_eq!(nodes[..3], [("n3", 2), ("n2", 2), ("n1", 2)]);
-    }
-
-    #[test]
-    fn jobs_with_one_name_are_one_phase() {
-        let rows = "7|a|COMPLETED|0:0|Unknown|2024-03-01T10:00:00|2024-03-01T10:00:10|00:00:10|n1|1\n\
-            8|a|COMPLETED|0:0|Unknown|2024-03-01T11:00:00|2024-03-01T11:00:20|00:00:20|n1|1\n";
-        let found = found(&format!("{HEADER}{rows}{rows}"), TaskFormat::Slurm);
-        assert_eq!(
-            (found.summary.jobs, found.summary.stages, found.summary.tasks, found.summary.attempts),
-            (2, 1, 2, 2)
-        );
-        assert_eq!(
-            found.summary.warnings,
-            ["2 rows repeat an attempt with the same task, node and times; each attempt counts once."]
-        );
-        let arrivals: Vec<f64> = replayed(&found.trace).iter().map(|(_, arrival, _)| *arrival).collect();
-        assert_eq!(arrivals, [0.0, 3600.0]);
-    }
-
-    #[test]
-    fn a_trailing_delimiter_and_few_columns_are_read() {
-        let found = found("JobID|State|End|Elapsed|\n5|COMPLETED|2024-03-01T10:00:10|1-00:00:00|\n", TaskFormat::Slurm);
-        assert_eq!(found.findings.machine_time.winners, 86_400.0);
-    }
-
-    #[test]
-    fn output_without_times_is_refused_with_the_cure() {
-        let log = "JobID|JobName|State|Elapsed\n5|a|COMPLETED|00:00:10\n";
-        let said = found_with(log, TaskFormat::Slurm, "").err().unwrap().to_string();
-        assert!(said.contains("it has no columns Start and End; run sacct --parsable2"), "{said}");
-    }
+    use crate::testing::rows::found;
 
     #[test]
     fn job_ids_are_parsed() {
@@ -279,24 +192,6 @@ mod tests {
         assert_eq!(JobId::of("12_[4-9%2]").map(|id| id.is_pending), Some(true));
         assert_eq!(JobId::of("12+1").map(|id| id.job), Some("12+1"));
         assert_eq!(JobId::of("batch"), None);
-    }
-
-    #[test]
-    fn elements_of_arrays_with_the_same_name_do_the_same_work() {
-        let mut log = "JobID|JobName|State|Submit|Start|End|NodeList\n".to_owned();
-        let day = |second: u32| format!("2024-03-01T10:{:02}:{:02}", second / 60, second % 60);
-        for (array, index) in (0..4).flat_map(|array| (0..24).map(move |index| (array, index))) {
-            let place = (index * 5 + array * 7) % 24;
-            let (submit, start) = (300 * array, 300 * array + place / 6 * 20);
-            let end = start + if index == 17 { 90 } else { 10 + place % 3 };
-            let [submit, start, end] = [submit, start, end].map(day);
-            log += &format!("{}_{index}|nightly|COMPLETED|{submit}|{start}|{end}|n{}\n", 100 + array, place % 3);
-        }
-        let found = found(&log, TaskFormat::Slurm);
-        let share = found.trace.world().unwrap().own_share;
-        assert!(share.likeliest == Some(1.0) && share.repeats >= 3, "{share:?}");
-        let causes = &found.diagnoses[0].stragglers.causes;
-        assert!(causes.iter().all(|found| found.cause != hindmost_core::metrics::Cause::Isolated), "{causes:?}");
     }
 
     #[test]

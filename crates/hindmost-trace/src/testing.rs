@@ -8,7 +8,6 @@ use std::path::Path;
 
 use hindmost_core::metrics::{Diagnosis, Findings};
 use hindmost_core::workload::WorkloadJob;
-use rustc_hash::FxHashMap;
 
 use crate::error::TraceError;
 use crate::format::{Format, Input, Stream};
@@ -94,8 +93,6 @@ pub fn diagnosed(
 pub struct Trace {
     summary: TraceSummary,
     replay: Replay,
-    attempts: Vec<RecordedAttempt>,
-    version: Option<String>,
 }
 
 impl Trace {
@@ -106,28 +103,18 @@ impl Trace {
 
     /// Takes a log that was read.
     pub fn of(log: Log) -> Trace {
-        let (mut summary, version) = (log.summary.clone(), log.version().map(str::to_owned));
-        let recordings = log.recordings().to_vec();
+        let mut summary = log.summary.clone();
         let (replay, warnings) = log.into_replay();
         summary.warnings.extend(warnings);
-        let attempts = attempts(&recordings, &replay);
-        Trace { summary, replay, attempts, version }
+        Trace { summary, replay }
     }
 
     pub fn summary(&self) -> &TraceSummary {
         &self.summary
     }
 
-    pub fn version(&self) -> Option<&str> {
-        self.version.as_deref()
-    }
-
     pub fn facts(&self) -> &HadoopFacts {
         self.summary.hadoop.as_deref().unwrap()
-    }
-
-    pub fn origin(&self) -> f64 {
-        self.replay.origin
     }
 
     pub fn workload_jobs(&self) -> &[WorkloadJob] {
@@ -141,95 +128,4 @@ impl Trace {
     pub fn world(&self) -> Option<&RecordedWorld> {
         self.replay.world.as_ref()
     }
-
-    /// The attempts that did not win and the speculative attempts that won, by start time.
-    pub fn attempts(&self) -> &[RecordedAttempt] {
-        &self.attempts
-    }
-}
-
-fn attempts(recordings: &[Recording], replay: &Replay) -> Vec<RecordedAttempt> {
-    let mut all = Vec::new();
-    for recording in recordings {
-        let phases = recording.phases.iter().chain(&recording.without_times);
-        for phase in phases {
-            let counted = phase.counted();
-            let mut rows: Vec<&AttemptRow> = phase.rows.iter().chain(&phase.without_times).collect();
-            rows.sort_by(|a, b| a.start.total_cmp(&b.start));
-            let mut numbers: FxHashMap<u32, u32> = FxHashMap::default();
-            for row in rows {
-                let number = numbers.entry(row.task).or_default();
-                let attempt = *number;
-                *number += 1;
-                let winner = counted.get(&row.task).filter(|_| !row.is_unmatched);
-                let outcome = match (row.ended, winner) {
-                    (Ended::Failed, _) => Outcome::Failed,
-                    (Ended::Killed | Ended::Interrupted, None) => Outcome::Killed,
-                    (Ended::Succeeded, Some(winner)) if *winner == row => Outcome::Won,
-                    (Ended::Succeeded, Some(winner)) if row.start >= winner.end => Outcome::Repeated,
-                    (Ended::Succeeded, None) => Outcome::Repeated,
-                    _ => Outcome::Lost,
-                };
-                if outcome == Outcome::Won && !row.speculative {
-                    continue;
-                }
-                let since = |at: f64| row.has_times().then(|| ((at - replay.origin) * 1000.0).round() / 1000.0);
-                all.push(RecordedAttempt {
-                    application: recording.application,
-                    stage: phase.phase,
-                    task: row.task,
-                    attempt,
-                    node: Some(row.executor),
-                    launch: since(row.start),
-                    finish: since(row.end),
-                    speculative: row.speculative,
-                    outcome,
-                });
-            }
-        }
-    }
-    let launch = |one: &RecordedAttempt| one.launch.unwrap_or(f64::NEG_INFINITY);
-    let key = |one: &RecordedAttempt| (one.application, one.stage, one.task, one.attempt);
-    all.sort_by(|a, b| launch(a).total_cmp(&launch(b)).then_with(|| key(a).cmp(&key(b))));
-    all
-}
-
-/// How an attempt ended, compared with the other attempts of its task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Outcome {
-    /// The attempt was the first of its task to succeed.
-    Won,
-    /// Another attempt of the task won; this one was killed, or succeeded later.
-    Lost,
-    /// The attempt succeeded, but started after the winner had finished, because the winner's output was lost. Also
-    /// used for attempts of a resubmitted stage whose task is unknown.
-    Repeated,
-    /// The attempt was killed, and no attempt of the task succeeded: the stage or job was cancelled.
-    Killed,
-    /// The attempt failed, for any reason.
-    Failed,
-}
-
-/// An attempt that lost, failed or was speculative. Originals that won their task are not recorded here.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RecordedAttempt {
-    /// Index of the attempt's application within the trace, counted from 0.
-    pub application: u32,
-    /// Id of the attempt's stage; for Hadoop, 0 for maps and 1 for reduces.
-    pub stage: u32,
-    /// The task within the stage: its partition if the log names it, otherwise its index. For an attempt of a
-    /// resubmitted stage whose task is unknown, the index within that submission.
-    pub task: u32,
-    /// The attempt's number among the attempts of the task, counted from 0 in the order of their starts.
-    pub attempt: u32,
-    /// The node of the attempt, as an index into the trace's nodes; `None` if unknown.
-    pub node: Option<u32>,
-    /// When the attempt started, in seconds after the trace's origin; `None` if unknown.
-    pub launch: Option<f64>,
-    /// When the attempt ended, in seconds after the trace's origin; `None` if unknown.
-    pub finish: Option<f64>,
-    /// Whether the attempt was started as a speculative copy.
-    pub speculative: bool,
-    /// How the attempt ended.
-    pub outcome: Outcome,
 }

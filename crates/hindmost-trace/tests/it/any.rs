@@ -4,33 +4,19 @@ use std::fs;
 use std::path::Path;
 
 use crate::reading::{diagnose, diagnose_stream, open};
+use crate::support::{Maker, packed};
 use hindmost_trace::log::{self, kind};
 use hindmost_trace::table::Columns;
 use hindmost_trace::{Kind, TraceError, Wanted};
 
-const SPARK: &str = r#"{"Event":"SparkListenerApplicationStart","App Name":"a","App ID":"app-1","Timestamp":1000}
-{"Event":"SparkListenerTaskEnd","Stage ID":0,"Stage Attempt ID":0,"Task Type":"ResultTask","Task End Reason":{"Reason":"Success"},"Task Info":{"Task ID":0,"Index":0,"Attempt":0,"Launch Time":1000,"Executor ID":"1","Host":"h1","Speculative":false,"Finish Time":3000,"Failed":false,"Killed":false}}
-"#;
+const SPARK: &str = include_str!("fixtures/spark/usual.jsonl");
+const RUMEN: &str = include_str!("fixtures/hadoop/rumen.json");
+const JHIST: &str = include_str!("fixtures/hadoop/v2.jhist");
+const JOURNAL: &str = include_str!("fixtures/journal/endings.jsonl");
 
-const RUMEN: &str = r#"{
-  "jobID" : "job_1_0001", "submitTime" : 1000, "launchTime" : 1500, "finishTime" : 9000, "outcome" : "SUCCESS",
-  "mapTasks" : [ { "taskID" : "task_1_0001_m_000000", "taskType" : "MAP", "taskStatus" : "SUCCESS", "startTime" : 2000,
-    "finishTime" : 5000, "attempts" : [
-      { "attemptID" : "attempt_1_0001_m_000000_0", "result" : "KILLED", "hostName" : "/r1/h1", "startTime" : 2000, "finishTime" : 5100 },
-      { "attemptID" : "attempt_1_0001_m_000000_1", "result" : "SUCCESS", "hostName" : "/r1/h2", "startTime" : 3000, "finishTime" : 5000 } ] } ],
-  "reduceTasks" : [], "otherTasks" : []
-}
-"#;
-
-const JHIST: &str = r#"Avro-Json
-{"type":"record","name":"Event","namespace":"org.apache.hadoop.mapreduce.jobhistory","fields":[]}
-{"type":"JOB_SUBMITTED","event":{"org.apache.hadoop.mapreduce.jobhistory.JobSubmitted":{"jobid":"job_1_0001","jobName":"j","userName":"u","submitTime":1000}}}
-{"type":"MAP_ATTEMPT_STARTED","event":{"org.apache.hadoop.mapreduce.jobhistory.TaskAttemptStarted":{"taskid":"task_1_0001_m_000000","taskType":"MAP","attemptId":"attempt_1_0001_m_000000_0","startTime":2000,"trackerName":"h1"}}}
-{"type":"MAP_ATTEMPT_FINISHED","event":{"org.apache.hadoop.mapreduce.jobhistory.MapAttemptFinished":{"taskid":"task_1_0001_m_000000","attemptId":"attempt_1_0001_m_000000_0","taskType":"MAP","taskStatus":"SUCCEEDED","finishTime":4000,"hostname":"h1"}}}
-"#;
-
-const JOURNAL: &str = r#"{"hindmost_journal":1,"dimensions":["cpus"],"policy":"none","order":"fair","gamma":1.0,"knowledge":"age","placement":"spread"}
-"#;
+/// Format, attempts, speculative attempts and killed attempts of the logs that every reading must find.
+const COUNTS: [(&str, (&str, u64, u64, u64)); 3] =
+    [(SPARK, ("spark", 5, 0, 0)), (RUMEN, ("rumen", 5, 1, 1)), (JHIST, ("hadoop-jhist", 5, 1, 1))];
 
 fn counts(path: &Path) -> (&'static str, u64, u64, u64) {
     let (summary, findings, _) = diagnose(path, None).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -47,26 +33,18 @@ fn every_log_is_recognised_by_its_content() {
         fs::write(&path, text).unwrap();
         path
     };
-    let gzipped = |text: &str| {
-        use std::io::Write;
-        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        packer.write_all(text.as_bytes()).unwrap();
-        packer.finish().unwrap()
-    };
-    for (text, expected) in
-        [(SPARK, ("spark", 1, 0, 0)), (RUMEN, ("rumen", 2, 1, 1)), (JHIST, ("hadoop-jhist", 1, 0, 0))]
-    {
+    for (text, expected) in COUNTS {
         assert_eq!(counts(&write("log", text)), expected);
-        fs::write(folder.path().join("log"), gzipped(text)).unwrap();
+        fs::write(folder.path().join("log"), packed("gzip", text.as_bytes())).unwrap();
         assert_eq!(counts(&folder.path().join("log")), expected);
     }
     assert_eq!(kind(&write("log", JOURNAL)).unwrap(), Kind::Journal);
     // Folders are recognised by their content.
     write("history/2026/11/job_1_0001-1-u-j-9-1-0-SUCCEEDED-q.jhist", JHIST);
-    assert_eq!(counts(&folder.path().join("history")), ("hadoop-jhist", 1, 0, 0));
+    assert_eq!(counts(&folder.path().join("history")), ("hadoop-jhist", 5, 1, 1));
     write("events/app-1", SPARK);
     write("events/app-2", &SPARK.replace("app-1", "app-2"));
-    assert_eq!(counts(&folder.path().join("events")), ("spark", 2, 0, 0));
+    assert_eq!(counts(&folder.path().join("events")), ("spark", 10, 0, 0));
     let journal = write("run.out/.hindmost/journal.jsonl", JOURNAL);
     let out = folder.path().join("run.out");
     let read = log::read(&out, &Columns::default(), Wanted::DIAGNOSES, None).unwrap();
@@ -92,7 +70,7 @@ fn a_folder_of_two_kinds_warns_of_logs_left_out() {
     let warnings_of = |path: &Path| diagnose(path, None).unwrap().0.warnings.join("\n");
     assert!(!warnings_of(folder.path()).contains("Spark"), "{}", warnings_of(folder.path()));
     write("spark/app-1", SPARK);
-    assert_eq!(counts(folder.path()), ("hadoop-jhist", 1, 0, 0));
+    assert_eq!(counts(folder.path()), ("hadoop-jhist", 5, 1, 1));
     assert!(
         warnings_of(folder.path()).contains(
             "1 Spark event log was left out, because only the Hadoop logs of a folder with \
@@ -111,18 +89,15 @@ fn a_folder_of_two_kinds_warns_of_logs_left_out() {
     assert!(trace.summary().warnings.iter().any(|warning| warning.contains("8 Spark event logs")));
     // With a Spark log in the folder itself, the Hadoop logs are left out.
     write("app-0", &SPARK.replace("app-1", "app-0"));
-    assert_eq!(counts(folder.path()), ("spark", 1, 0, 0));
+    assert_eq!(counts(folder.path()), ("spark", 5, 0, 0));
     assert!(warnings_of(folder.path()).contains("hadoop (a directory"), "{}", warnings_of(folder.path()));
 }
 
 #[test]
 fn a_stream_is_recognised_by_its_beginning() {
-    let packed = |codec, text: &str| crate::support::packed(codec, text.as_bytes());
-    for (text, expected) in
-        [(SPARK, ("spark", 1, 0, 0)), (RUMEN, ("rumen", 2, 1, 1)), (JHIST, ("hadoop-jhist", 1, 0, 0))]
-    {
-        let all = [text.as_bytes().to_vec(), packed("gzip", text), packed("zstd", text), packed("lz4", text)];
-        for bytes in all {
+    for (text, expected) in COUNTS {
+        let text = text.as_bytes();
+        for bytes in [text.to_vec(), packed("gzip", text), packed("zstd", text), packed("lz4", text)] {
             let (summary, ..) = diagnose_stream(&bytes[..], "standard input").unwrap();
             let counts = (summary.format, summary.attempts, summary.speculative_attempts, summary.killed_attempts);
             assert_eq!(counts, expected);
@@ -130,8 +105,8 @@ fn a_stream_is_recognised_by_its_beginning() {
     }
     assert_eq!(diagnose_stream(JOURNAL.as_bytes(), "x").unwrap().0.format, "journal");
     // The log is longer than the part that is read to recognise it.
-    let (long, made) = crate::support::Maker::whole(3 << 20);
-    let (summary, ..) = diagnose_stream(&crate::support::packed("zstd", &long)[..], "x").unwrap();
+    let (long, made) = Maker::whole(3 << 20);
+    let (summary, ..) = diagnose_stream(&packed("zstd", &long)[..], "x").unwrap();
     assert_eq!((summary.attempts, summary.warnings.len()), (made.attempts, 0));
     for nothing in ["", "Dear Sir,\n"] {
         let error = diagnose_stream(nothing.as_bytes(), "standard input").unwrap_err().to_string();

@@ -4,6 +4,7 @@ mod any;
 mod compressed;
 mod directories;
 mod files;
+mod fixtures;
 mod memory;
 mod more_logs;
 mod reading;

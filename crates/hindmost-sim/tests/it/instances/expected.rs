@@ -5,10 +5,8 @@ use hindmost_core::record::{Change, Decision, Event, Record};
 use hindmost_sim::energy::RunEnergy;
 use hindmost_sim::output::Outcome;
 use hindmost_sim::testing::{Run, Try};
+use hindmost_testing::expected::matches;
 use toml::{Table, Value};
-
-use super::lists::expanded;
-use super::world::number;
 
 /// Keys of a run that state what it must show about jobs, by their names.
 const OF_JOBS: [&str; 9] =
@@ -174,65 +172,4 @@ fn of_result(run: &Run) -> Table {
         table.insert(key.to_owned(), value.into());
     }
     table
-}
-
-/// Returns whether a value is the expected one. Numbers may differ by less than a tick of the clock, 1 ns. In place of a
-/// number, "< 3" and the like state a limit, and "-" leaves it open. In place of a list, a number or a limit states its
-/// length, and "..." at its end leaves the rest open. The lists in a list may leave out their last entries.
-fn matches(expected: &Value, actual: &Value) -> bool {
-    match (expected, actual) {
-        (Value::String(text), _) if text == "-" => true,
-        (Value::Array(expected), Value::Array(actual)) => {
-            let mut expected = expanded(expected);
-            let is_open = expected.pop_if(|last| last.as_str() == Some("...")).is_some();
-            (expected.len() == actual.len() || is_open) && begins(&expected, actual)
-        }
-        (_, Value::Array(actual)) => matches(expected, &Value::Float(actual.len() as f64)),
-        (Value::Table(expected), Value::Table(actual)) => {
-            expected.iter().all(|(key, expected)| actual.get(key).is_some_and(|actual| matches(expected, actual)))
-        }
-        (Value::String(limit), Value::Float(_) | Value::Integer(_)) => is_within(limit, number(actual)),
-        (Value::String(expected), actual) => actual.as_str() == Some(expected),
-        (Value::Boolean(expected), actual) => actual.as_bool() == Some(*expected),
-        (_, Value::Float(_) | Value::Integer(_)) => {
-            let (expected, actual) = (number(expected), number(actual));
-            (expected - actual).abs() < 0.5e-9 || expected.is_nan() && actual.is_nan()
-        }
-        _ => false,
-    }
-}
-
-/// Returns whether a list begins with the expected values.
-fn begins(expected: &[Value], actual: &[Value]) -> bool {
-    let fits = |(expected, actual): (&Value, &Value)| match (expected, actual) {
-        (Value::Array(expected), Value::Array(actual)) => begins(expected, actual),
-        (expected, actual) => matches(expected, actual),
-    };
-    expected.len() <= actual.len() && expected.iter().zip(actual).all(fits)
-}
-
-fn is_within(limit: &str, actual: f64) -> bool {
-    let (sign, limit) = limit.split_once(' ').unwrap_or_else(|| panic!("{limit:?} is no limit, such as \"< 3\""));
-    let limit: f64 = limit.parse().unwrap_or_else(|_| panic!("{limit:?} is not a number"));
-    match sign {
-        "<" => actual < limit,
-        "<=" => actual <= limit,
-        ">" => actual > limit,
-        ">=" => actual >= limit,
-        _ => panic!("{sign:?} is not a comparison"),
-    }
-}
-
-#[test]
-fn a_limit_and_a_length_stand_for_numbers_and_lists() {
-    let value = |text: &str| text.parse::<Value>().unwrap();
-    let agrees = |expected: &str, actual: &str| matches(&value(expected), &value(actual));
-    assert!(agrees("3", "3.0000000004") && !agrees("3", "3.0000000006"));
-    assert!(agrees("\"< 3\"", "2.9") && !agrees("\"< 3\"", "3.0"));
-    assert!(agrees("[\"2 x 0\", 1]", "[0.0, 0.0, 1.0]") && !agrees("[\"2 x 0\"]", "[0.0, 0.0, 1.0]"));
-    assert!(agrees("[0, \"...\"]", "[0.0, 1.0]") && !agrees("[1, \"...\"]", "[0.0, 1.0]"));
-    assert!(agrees("2", "[7.0, 8.0]") && !agrees("2", "[7.0]") && agrees("\">= 1\"", "[7.0]"));
-    assert!(
-        agrees("[[0, \"-\", \"won\"]]", "[[0, 5.0, \"won\"]]") && !agrees("[[0, 5, \"lost\"]]", "[[0, 5.0, \"won\"]]")
-    );
 }

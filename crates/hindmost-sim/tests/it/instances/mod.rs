@@ -2,7 +2,6 @@
 //! this folder has the instances of a policy, or of a part of the simulator. CONTRIBUTING.md describes the files.
 
 mod expected;
-mod lists;
 pub mod passes;
 mod world;
 

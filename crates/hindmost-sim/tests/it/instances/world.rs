@@ -13,10 +13,9 @@ use hindmost_core::workload::DemandByName;
 use hindmost_sim::driver::AsRecorded;
 use hindmost_sim::parameter::Parameter;
 use hindmost_sim::testing::World;
+use hindmost_testing::expected::{expanded, number};
 use serde::Deserialize;
 use toml::Value;
-
-use super::lists::expanded;
 
 /// The keys of a cluster, of what policies know about it, and its jobs. CONTRIBUTING.md describes them.
 #[derive(Deserialize)]
@@ -303,13 +302,6 @@ fn copies(task: &Value) -> Vec<f64> {
         only => vec![number(only)],
     }
 }
-
-/// Reads a number, with or without a decimal point.
-pub fn number(value: &Value) -> f64 {
-    let found = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
-    found.unwrap_or_else(|| panic!("{value} is not a number"))
-}
-
 /// Returns the world of an instance with the changes of a run: other values of keys, and of keys of jobs by their names.
 pub fn with_changes(instance: &toml::Table, changes: toml::Table) -> toml::Table {
     let mut world = instance.clone();

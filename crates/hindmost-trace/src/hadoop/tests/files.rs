@@ -3,8 +3,7 @@
 use std::fs;
 
 use super::super::Hadoop;
-use super::binary::history;
-use super::{Version, counts, diagnose, find, gzip, numbers, on_disk, open, warning};
+use super::{V2, counts, diagnose, find, gzip, numbers, on_disk, open, warning};
 use crate::error::TraceError;
 use crate::log::Log;
 use crate::recorder::Wanted;
@@ -14,8 +13,7 @@ use crate::testing::read_path;
 fn histories_at_any_depth_of_a_folder_are_read() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
-    let text = history(Version::V2).json();
-    let of_job = |number: u32| text.replace("1700_0001", &format!("1700_{number:04}"));
+    let of_job = |number: u32| V2.replace("1700_0001", &format!("1700_{number:04}"));
     on_disk(&root.join("2026/01/job_1700_0001-1-u-sort-2-1-1-SUCCEEDED-q.jhist"), of_job(1).as_bytes());
     on_disk(&root.join("2026/02/job_1700_0002-1-u-sort-2-1-1-SUCCEEDED-q.jhist.gz"), &gzip(of_job(2).as_bytes()));
     on_disk(&root.join("2026/02/job_1700_0001_conf.xml"), b"<configuration/>");
@@ -60,8 +58,7 @@ fn configuration(maps: &str) -> String {
 fn jobs_have_the_settings_of_their_configurations() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
-    let text = history(Version::V2).json();
-    let of_job = |number: u32| text.replace("1700_0001", &format!("1700_{number:04}"));
+    let of_job = |number: u32| V2.replace("1700_0001", &format!("1700_{number:04}"));
     for number in 1..=4 {
         let log = format!("{number}/job_1700_{number:04}-1-u-sort-2-1-1-SUCCEEDED-q.jhist");
         on_disk(&root.join(log), of_job(number).as_bytes());
@@ -111,8 +108,7 @@ fn a_folder_of_rumen_traces_is_read_too() {
 fn a_cut_gzip_file_is_read_up_to_the_cut() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.jhist.gz");
-    let text: String =
-        (1..40).map(|number| history(Version::V2).json().replace("1700_0001", &format!("1700_{number:04}"))).collect();
+    let text: String = (1..40).map(|number| V2.replace("1700_0001", &format!("1700_{number:04}"))).collect();
     let packed = gzip(text.as_bytes());
     let whole = {
         fs::write(&path, &packed).unwrap();

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use hindmost_core::workload::Durations;
 use serde_json::{Value, json};
 
-use super::super::{HadoopFormat, Locality, sniff};
-use super::{counted, counts, find, numbers, open, trace, warning};
+use super::super::{Hadoop, HadoopFormat, Locality, sniff};
+use super::{counted, counts, find, numbers, open, warning};
 use crate::summary::TraceSummary;
+use crate::testing::Trace;
 
 fn log(name: &str) -> Option<PathBuf> {
     let mut all: Vec<PathBuf> =
@@ -73,7 +74,7 @@ fn counts_match_a_separate_list_of_attempts() {
         let trace = match hindmost_testing::data("hadoop").unwrap().join(file) {
             path if path.exists() => open(&path, None).unwrap(),
             // If the log itself is missing, a trace is built from the list.
-            _ => trace(rumen_of(of_file()).as_bytes()),
+            _ => Trace::read(&Hadoop, rumen_of(of_file()).as_bytes(), "log").unwrap(),
         };
         let summary = trace.summary();
         assert_eq!(

@@ -60,30 +60,3 @@ proptest! {
         prop_assert_eq!(findings.tasks, summary.spark.unwrap().winners, "{}", log.0);
     }
 }
-
-#[test]
-fn an_extra_task_does_not_win_after_all_tasks_have_won() {
-    // The stage states one task. After the stage has ended, a second event of index 0 names another partition.
-    let first = Task { partition: Some(0), ..task(0, 0, 0, 100) };
-    let other = Task { partition: Some(1), attempt: 1, ..task(0, 0, 0, 200) };
-    let log = Log::new().executor("1", 4).job(0, 0, &[(0, &[])]).submitted(0, 0, 1);
-    let log = log.task(first).completed(0, 0, 1, "").task(other).job_end(0, 200).end(300);
-    let (summary, findings, _) = diagnose_spark(log.0.as_bytes()).unwrap();
-    assert_eq!((summary.tasks, summary.spark.unwrap().winners, findings.tasks), (1, 1, 1));
-    assert_eq!((summary.attempts, findings.attempts.ended), (2, 2));
-}
-
-#[test]
-fn a_task_that_succeeds_after_its_phase_closed_wins() {
-    // One task of stage 0 has no end event when the stage ends. The event follows after many other stages.
-    let mut log = Log::new().executor("1", 4).job(0, 0, &[(0, &[])]).submitted(0, 0, 2);
-    log = log.task(task(0, 0, 0, 100)).completed(0, 0, 2, "");
-    for stage in 1..60 {
-        log = log.submitted(stage, 0, 1).task(task(stage, 0, 200, 300)).completed(stage, 0, 1, "");
-    }
-    let log = log.task(task(0, 1, 0, 400)).job_end(0, 400).end(500);
-    let (summary, findings, _) = diagnose_spark(log.0.as_bytes()).unwrap();
-    assert_eq!((summary.tasks, summary.spark.unwrap().winners, findings.tasks), (61, 61, 61));
-    let phase = findings.phases.iter().find(|phase| phase.phase == 0).unwrap();
-    assert_eq!((phase.tasks, phase.attempts.ended), (2, 2));
-}

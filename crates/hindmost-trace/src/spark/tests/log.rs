@@ -1,7 +1,6 @@
 //! Builds logs event by event.
 
 use hindmost_core::metrics::{Diagnosis, Findings};
-use hindmost_core::workload::Durations;
 
 use super::super::Spark;
 use crate::error::TraceError;
@@ -23,15 +22,9 @@ pub(super) struct Task {
     pub index: i64,
     pub partition: Option<i64>,
     pub attempt: i64,
-    pub executor: &'static str,
     pub time: (i64, i64),
     pub speculative: bool,
     pub reason: &'static str,
-    /// More fields of the end reason, each preceded by a comma.
-    pub more: &'static str,
-    pub host: &'static str,
-    /// Fields of the metrics.
-    pub metrics: &'static str,
 }
 
 pub(super) fn task(stage: i64, index: i64, launch: i64, finish: i64) -> Task {
@@ -41,13 +34,9 @@ pub(super) fn task(stage: i64, index: i64, launch: i64, finish: i64) -> Task {
         index,
         partition: None,
         attempt: 0,
-        executor: "1",
         time: (launch, finish),
         speculative: false,
         reason: "Success",
-        more: "",
-        host: "h",
-        metrics: r#""Finish Time":5"#,
     }
 }
 
@@ -103,10 +92,6 @@ impl Log {
         self.event("JobEnd", &format!(r#""Job ID":{id},"Completion Time":{}"#, ZERO + at))
     }
 
-    pub fn stage(self, id: i64, parents: &[i64]) -> Log {
-        self.event("StageSubmitted", &format!(r#""Stage Info":{}"#, info(id, parents)))
-    }
-
     /// Adds a submission of a stage with `tasks` tasks.
     pub fn submitted(self, id: i64, attempt: i64, tasks: i64) -> Log {
         let info = submission(id, attempt, tasks, "");
@@ -122,27 +107,18 @@ impl Log {
 
     /// Adds the start and end of an attempt. For a loss of output, only adds the second end.
     pub fn task(self, task: Task) -> Log {
-        if task.reason == "Resubmitted" { self.task_end(task) } else { self.task_start(task).task_end(task) }
-    }
-
-    pub fn task_start(self, task: Task) -> Log {
-        let Task { stage, stage_attempt, .. } = task;
-        let info = format!(r#""Task Info":{{"Task ID":{},"Index":{}}}"#, task.id(), task.index);
-        self.event("TaskStart", &format!(r#""Stage ID":{stage},"Stage Attempt ID":{stage_attempt},{info}"#))
-    }
-
-    pub fn task_end(self, task: Task) -> Log {
         let id = task.id();
-        let Task { stage, stage_attempt, index, attempt, executor, speculative, reason, more, host, metrics, .. } =
-            task;
-        let partition = task.partition.map(|p| format!(r#""Partition ID":{p},"#));
-        let partition = partition.unwrap_or_default();
+        let Task { stage, stage_attempt, index, attempt, speculative, reason, .. } = task;
+        let partition = task.partition.map(|p| format!(r#""Partition ID":{p},"#)).unwrap_or_default();
         let (launch, finish) = (ZERO + task.time.0, ZERO + task.time.1);
-        let fields = format!(
-            r#""Stage ID":{stage},"Stage Attempt ID":{stage_attempt},"Task Type":"ResultTask","Task End Reason":{{"Reason":"{reason}","Index":77{more}}},"Task Info":{{"Task ID":{id},"Index":{index},"Attempt":{attempt},{partition}"Launch Time":{launch},"Executor ID":"{executor}","Host":"{host}","Speculative":{speculative},"Finish Time":{finish},"Failed":false,"Killed":{},"Accumulables":[{{"ID":1,"Name":"Launch Time","Value":"1"}}]}},"Task Metrics":{{{metrics}}}"#,
+        let of_stage = format!(r#""Stage ID":{stage},"Stage Attempt ID":{stage_attempt}"#);
+        let start = format!(r#"{of_stage},"Task Info":{{"Task ID":{id},"Index":{index}}}"#);
+        let end = format!(
+            r#"{of_stage},"Task Type":"ResultTask","Task End Reason":{{"Reason":"{reason}","Index":77}},"Task Info":{{"Task ID":{id},"Index":{index},"Attempt":{attempt},{partition}"Launch Time":{launch},"Executor ID":"1","Host":"h","Speculative":{speculative},"Finish Time":{finish},"Failed":false,"Killed":{},"Accumulables":[{{"ID":1,"Name":"Launch Time","Value":"1"}}]}},"Task Metrics":{{"Finish Time":5}}"#,
             reason == "TaskKilled",
         );
-        self.event("TaskEnd", &fields)
+        let started = if reason == "Resubmitted" { self } else { self.event("TaskStart", &start) };
+        started.event("TaskEnd", &end)
     }
 
     pub fn end(self, at: i64) -> Log {
@@ -186,13 +162,6 @@ pub(super) fn info(id: i64, parents: &[i64]) -> String {
     format!(
         r#"{{"Stage ID":{id},"Stage Attempt ID":0,"Stage Name":"count at A.scala:{id}","Number of Tasks":2,"RDD Info":[{{"Parent IDs":[99]}}],"Parent IDs":{parents:?}}}"#
     )
-}
-
-pub(super) fn recorded(durations: &Durations) -> &[f64] {
-    match durations {
-        Durations::Recorded(seconds) => seconds,
-        _ => &[],
-    }
 }
 
 /// Returns the warning that contains a text.

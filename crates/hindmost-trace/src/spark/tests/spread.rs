@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
+use super::USUAL;
 use super::log::{counts, diagnose_spark, read_spark, warning};
-use super::usual;
 use crate::error::TraceError;
 
 fn events() -> Vec<Value> {
-    usual().0.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    USUAL.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Returns the events in several lines each, with a line feed after each event.
@@ -17,12 +17,12 @@ fn indented(events: &[Value]) -> String {
 
 #[test]
 fn events_in_any_layout_give_the_same_counts() {
-    let (usual, events) = (usual(), events());
-    let (whole, findings, _) = diagnose_spark(usual.0.as_bytes()).unwrap();
-    let jobs = usual.read().workload_jobs().to_vec();
+    let events = events();
+    let (whole, findings, _) = diagnose_spark(USUAL.as_bytes()).unwrap();
+    let jobs = read_spark(USUAL.as_bytes()).unwrap().workload_jobs().to_vec();
     let mut sorted = events.clone();
     sorted.iter_mut().for_each(Value::sort_all_objects);
-    let lines: Vec<&str> = usual.0.lines().collect();
+    let lines: Vec<&str> = USUAL.lines().collect();
     for log in [
         indented(&events),
         indented(&events).replace('\n', "\r\n"),

@@ -1,14 +1,14 @@
 //! Tests of the `hindmost` command: its output, its errors, and the files that it leaves.
 
 mod advise;
+mod cases;
 mod chaos;
 mod command_line_page;
+mod console;
 mod containment;
 mod demo;
 mod documents;
-mod errors;
 mod examples;
-mod files;
 mod forecasts;
 mod guarantees;
 mod help;
@@ -22,19 +22,15 @@ mod policies;
 mod profiles;
 mod quoted_figures;
 mod replay;
-mod reports;
 mod run;
-mod run_errors;
 mod scene;
 mod schemas;
 mod scratch;
 mod several_jobs;
 mod shared_files;
-mod simulate;
 mod slurm;
 mod stopping;
 mod stragglers;
-mod theory;
 mod validation;
 mod watch;
 mod words;

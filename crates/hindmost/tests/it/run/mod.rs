@@ -1,14 +1,12 @@
 //! Tests of `hindmost run` with jobs of real commands.
 
 mod deadlines;
-mod inheritance;
 mod mending;
 mod outliving;
 mod results;
 mod resuming;
 mod settings;
 mod short_tasks;
-mod stalls;
 
 use std::fs;
 use std::path::Path;

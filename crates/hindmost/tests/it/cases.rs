@@ -34,9 +34,15 @@ files! {
     files
     help
     inheritance
+    map
+    mending
+    output_files
+    results
+    resuming
     policies
     reports
     run_errors
+    settings
     simulate
     stalls
     theory

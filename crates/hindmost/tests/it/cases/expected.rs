@@ -117,7 +117,7 @@ impl Step {
         }
         // Wrong input is an error, and nothing else.
         if self.code == 2 {
-            if !ran.stderr.starts_with("error: ") {
+            if self.texts[1].is_none() && !ran.stderr.starts_with("error: ") {
                 found.push("standard error does not begin with \"error: \"".to_owned());
             }
             if self.texts[0].is_none() && !ran.stdout.is_empty() {

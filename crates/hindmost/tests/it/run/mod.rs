@@ -1,12 +1,10 @@
 //! Tests of `hindmost run` with jobs of real commands.
 
 mod deadlines;
-mod mending;
 mod outliving;
-mod results;
 mod resuming;
-mod settings;
 mod short_tasks;
+mod variables;
 
 use std::fs;
 use std::path::Path;

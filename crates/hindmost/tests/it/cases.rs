@@ -12,7 +12,7 @@ use std::sync::Mutex;
 
 use crate::Ran;
 use crate::console::{Block, Part, parts, shell};
-use crate::scene::{ended, names};
+use crate::scene::{ended, leftovers_with, names, signal};
 use expected::{Edit, Step};
 
 /// Cases of a file that run at the same time. Most wait for the tasks that they run.
@@ -30,6 +30,9 @@ macro_rules! files {
 }
 
 files! {
+    deadlines
+    demo
+    documents
     errors
     files
     help
@@ -40,12 +43,18 @@ files! {
     results
     resuming
     policies
+    profiles
     reports
     run_errors
+    scratch
     settings
+    several_jobs
+    shared_files
     simulate
     stalls
+    stopping
     theory
+    watch
 }
 
 fn folder() -> PathBuf {
@@ -148,11 +157,7 @@ impl Case {
         let (mut wrong, mut edits) = (Vec::new(), Vec::new());
         for step in &self.steps {
             let ran = run(place.path(), &step.command);
-            let mut differences = step.differences(&ran, &mut edits);
-            // Attempts have folders for temporary files, which are gone when a command ends.
-            if !names(&temporary).is_empty() {
-                differences.push(format!("temporary files are left: {:?}", names(&temporary)));
-            }
+            let differences = step.differences(&ran, &mut edits);
             if !differences.is_empty() {
                 let Ran { code, stdout, stderr } = ran;
                 wrong.push(format!(
@@ -164,6 +169,17 @@ impl Case {
                 break;
             }
         }
+        let (left, _) = leftovers_with(&format!("CASE={}", place.path().display()));
+        for (process, _) in &left {
+            signal(*process, "KILL");
+        }
+        if !left.is_empty() {
+            wrong.push(format!("{}: processes are left: {left:?}", self.steps[0].line));
+        }
+        // Attempts have folders for temporary files, which are gone when their run ends.
+        if !names(&temporary).is_empty() {
+            wrong.push(format!("{}: temporary files are left: {:?}", self.steps[0].line, names(&temporary)));
+        }
         (wrong, edits)
     }
 }
@@ -172,7 +188,8 @@ impl Case {
 fn run(place: &Path, command: &str) -> Ran {
     let [stdout, stderr] = ["stdout", "stderr"].map(|name| place.join(name));
     let mut shell = shell(&place.join("work"), command);
-    shell.env("TMPDIR", place.join("temporary")).env("PARALLEL_SHELL", "/bin/sh");
+    // Processes that a case leaves running are found by this variable.
+    shell.env("CASE", place).env("TMPDIR", place.join("temporary")).env("PARALLEL_SHELL", "/bin/sh");
     shell.env("EXAMPLES", Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples"));
     shell.stdout(fs::File::create(&stdout).unwrap()).stderr(fs::File::create(&stderr).unwrap());
     let mut child = shell.spawn().unwrap();
@@ -210,6 +227,12 @@ fn what_is_not_as_expected_is_named() {
         ("$ echo error: x >&2; echo; exit 2\n[2]", &["standard output"]),
         ("$ echo \"thread 'main' panicked\" >&2", &["panic"]),
         ("$ echo x > $TMPDIR/x", &["temporary files are left"]),
+        ("$ sleep 60 > /dev/null 2> /dev/null &\n", &["processes are left"]),
+        ("$ echo '{\"a\":{\"sigma\":1.5,\"copies\":2,\"resource_ratio\":0.9}}'\n.a conforms to theory-sigma", &[]),
+        (
+            "$ echo '{\"sigma\":1.5,\"copies\":2,\"resource_ratio\":\"0.9\"}'\n. conforms to theory-sigma",
+            &["resource_ratio"],
+        ),
         ("$ echo a\n.a = 1", &["no JSON"]),
         (
             "$ echo '{\"a\":[1,2.5,\"x\"]}'\n.a[0] = 1\n.a[-1] = \"x\"\n.a | length = 3\n.a[1] > 2\n.a[1] = 2.4 ± 0.2",

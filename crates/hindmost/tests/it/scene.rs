@@ -290,7 +290,11 @@ pub fn ended(child: &mut Child) -> Option<ExitStatus> {
 
 /// Returns the running processes of a run: process ids and command lines.
 pub fn processes(run: &str) -> Vec<(u32, String)> {
-    let wanted = format!("HINDMOST_RUN={run}");
+    processes_with(&format!("HINDMOST_RUN={run}"))
+}
+
+/// Returns the running processes whose environment has this variable with this value: process ids and command lines.
+pub fn processes_with(wanted: &str) -> Vec<(u32, String)> {
     let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let of_run = |pid: &u32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
@@ -309,12 +313,17 @@ pub fn processes(run: &str) -> Vec<(u32, String)> {
 /// Returns the processes of a run that still run after up to 10 s, and whether any were running at first. Tests call it
 /// when all processes of the run should have ended.
 pub fn leftovers(run: &str) -> (Vec<(u32, String)>, bool) {
+    leftovers_with(&format!("HINDMOST_RUN={run}"))
+}
+
+/// The same for processes whose environment has this variable with this value.
+pub fn leftovers_with(wanted: &str) -> (Vec<(u32, String)>, bool) {
     let begin = Instant::now();
-    let mut found = processes(run);
+    let mut found = processes_with(wanted);
     let late = !found.is_empty();
     while !found.is_empty() && begin.elapsed() < Duration::from_secs(10) {
         std::thread::sleep(Duration::from_millis(20));
-        found = processes(run);
+        found = processes_with(wanted);
     }
     (found, late)
 }

@@ -1,20 +1,13 @@
-//! How attempts and runs are stopped: time to clean up, what Ctrl-C and `SIGTERM` do.
+//! How runs are stopped: what Ctrl-C and `SIGTERM` do, and what hangs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use serde_json::Value;
-
 use crate::run::Job;
 use crate::scene::until;
 use crate::{Ran, hindmost, run_in};
-
-/// A command that makes the file `scratch-TASK-ATTEMPT` and removes it when it gets SIGTERM. It then ends with exit code 0, as if it had
-/// succeeded.
-const CLEANS: &str =
-    "trap 'rm scratch-{}-$HINDMOST_ATTEMPT; exit 0' TERM; touch scratch-{}-$HINDMOST_ATTEMPT; sleep 600 & wait";
 
 fn map(job: &Job, args: &[&str]) -> Ran {
     run_in(job.path(), &[&["map", "-j", "4"], args].concat())
@@ -28,69 +21,6 @@ fn start(job: &Job, args: &[&str]) -> Child {
 
 fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
-}
-
-fn scratch(job: &Job) -> Vec<String> {
-    let mut names = job.names(".");
-    names.retain(|name| name.starts_with("scratch"));
-    names
-}
-
-#[test]
-fn an_attempt_at_its_time_limit_can_clean_up_and_does_not_count() {
-    let job = Job::new("");
-    let ran = map(&job, &["--timeout", "0.5", "--json", CLEANS, ":::", "1", "2", "3"]);
-    let result: Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!((ran.code, scratch(&job)), (Some(3), Vec::new()), "{}", ran.stderr);
-    assert!(result["failed_tasks"][0]["reason"].as_str().unwrap().starts_with("took longer than its time limit"));
-    // After short tasks, commands run without a wrapper.
-    let values = ["1", "2", "3", "4", "5", "6", "7", "8"];
-    let command = format!("[ {{}} -gt 6 ] || exit 0; {CLEANS}");
-    let ran = map(&job, &[&["-j1", "--timeout", "0.5", &command, ":::"], &values[..]].concat());
-    assert_eq!((ran.code, scratch(&job)), (Some(2), Vec::new()), "{}", ran.stderr);
-}
-
-#[test]
-fn losers_and_attempts_of_runs_that_end_can_clean_up() {
-    let job = Job::new("");
-    let values = ["1", "2", "3", "4", "5", "6", "7", "8"];
-    // The first attempt of task 7 waits for ever; its copy wins.
-    let command = format!("if [ {{}}$HINDMOST_ATTEMPT = 70 ]; then {CLEANS}; fi; sleep 0.1");
-    let ran = map(&job, &[&["--json", &command, ":::"], &values[..]].concat());
-    let result: Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!((ran.code, scratch(&job)), (Some(0), Vec::new()), "{}", ran.stderr);
-    // Others may get one on a busy machine.
-    assert!(result["copies"]["launched"].as_u64() >= Some(1), "{}", ran.stderr);
-    // The failure of one task ends the others.
-    let command = format!(
-        "if [ {{}} = 3 ]; then until test -e scratch-1-0 && test -e scratch-2-0; do sleep 0.05; done; exit 9; fi; {CLEANS}"
-    );
-    let ran = map(&job, &["--halt", "now,fail=1", &command, ":::", "1", "2", "3"]);
-    assert_eq!((ran.code, scratch(&job)), (Some(9), Vec::new()), "{}", ran.stderr);
-}
-
-#[test]
-fn all_processes_of_an_attempt_get_the_signal() {
-    let job = Job::new("");
-    // One process in the group, one in a session of its own, and one whose parent has ended.
-    job.write("child", "trap 'rm scratch-$1; exit' TERM; touch scratch-$1; sleep 600 & wait\n");
-    let command = "sh child {}a & setsid sh child {}b & (sh child {}c &) ; wait";
-    let ran = map(&job, &["--timeout", "1", command, ":::", "1", "2"]);
-    assert_eq!((ran.code, scratch(&job)), (Some(2), Vec::new()), "{}", ran.stderr);
-}
-
-#[test]
-fn an_attempt_that_ignores_the_signal_is_killed() {
-    let job = Job::new("");
-    // The second task would find the lock taken if it started before all of the first one has ended.
-    let command =
-        "[ {} = 1 ] || exec flock -n lock true; trap '' TERM; flock lock sh -c 'touch begun; sleep 600' & wait; wait";
-    let ran = map(&job, &["-j1", "--timeout", "0.5", "--kill-after", "0.5", command, ":::", "1", "2"]);
-    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-    assert!(job.has("begun"));
-    // Without time to clean up.
-    let ran = map(&job, &["--timeout", "0.5", "--kill-after", "0", CLEANS, ":::", "1"]);
-    assert_eq!((ran.code, scratch(&job)), (Some(1), vec!["scratch-1-0".to_owned()]), "{}", ran.stderr);
 }
 
 /// A job with a task that may not run twice, and with one that may. Both wait for the file `go`.

@@ -99,29 +99,6 @@ fn a_killed_run_is_gone_until_it_is_resumed() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-#[test]
-fn a_failed_run_is_shown_with_its_failures() {
-    let scene = Scene::new("[[phase]]\nname = \"bad\"\ntasks = 1\nretries = 0\ncommand = 'exit 7'\n");
-    scene.run(&[]).with(1);
-    let shown = state(&scene);
-    assert_eq!(
-        (&shown["state"], &shown["failed_tasks"], &shown["failed_attempts"]),
-        (&"failed".into(), &1.into(), &1.into())
-    );
-    let printed = text(&scene);
-    assert!(printed.contains("the run has failed: 1 failed task"), "{printed}");
-    assert!(printed.contains("bad/0 on ") && printed.contains("exit code 7"), "{printed}");
-}
-
-#[test]
-fn folders_without_a_run_are_input_errors() {
-    let folder = tempfile::tempdir().unwrap();
-    let ran = run_in(folder.path(), &["watch", "missing"]);
-    assert!(ran.code == Some(2) && ran.stderr.contains("missing: there is no such folder"), "{}", ran.stderr);
-    let ran = run_in(folder.path(), &["watch", "."]);
-    assert!(ran.code == Some(2) && ran.stderr.contains("this folder holds no run of Hindmost"), "{}", ran.stderr);
-}
-
 /// Starts `watch` in a terminal, whose output goes to the file `terminal`; `None` if there is no program for this.
 fn in_terminal(scene: &Scene) -> Option<std::process::Child> {
     let line = format!("echo $$ > pid; exec '{}' watch out", env!("CARGO_BIN_EXE_hindmost"));

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::schemas::conforming;
+
 /// A statement about a JSON document.
 pub struct Statement {
     /// The statement as it is written.
@@ -19,9 +21,11 @@ enum Expected {
     Path(Path),
     /// A part of a text.
     Part(String),
+    /// The name of a definition in the schema of documents.
+    Form(String),
 }
 
-const RELATIONS: &[&str] = &["=", "!=", "<", "<=", ">", ">=", "~"];
+const RELATIONS: &[&str] = &["=", "!=", "<", "<=", ">", ">=", "~", "conforms to"];
 
 impl Statement {
     /// Reads a statement: a path, a relation between spaces, and a value or another path.
@@ -36,6 +40,8 @@ impl Statement {
         };
         let expected = if relation == "~" {
             Expected::Part(rest.to_owned())
+        } else if relation == "conforms to" {
+            Expected::Form(rest.to_owned())
         } else if rest.starts_with('.') {
             Expected::Path(Path::read(rest)?)
         } else {
@@ -47,6 +53,9 @@ impl Statement {
     /// Returns what the document says instead, if the statement is not true.
     pub fn difference(&self, document: &Value) -> Option<String> {
         let found = self.path.of(document);
+        if let Expected::Form(name) = &self.expected {
+            return conforming(name, &found).err().map(|error| format!("{}: {error}", self.text));
+        }
         let (holds, other) = match &self.expected {
             Expected::Value(expected) => (self.holds(&found, expected), None),
             Expected::Path(path) => {
@@ -56,6 +65,7 @@ impl Statement {
             Expected::Part(part) => {
                 (found.as_str().map_or_else(|| found.to_string(), str::to_owned).contains(part), None)
             }
+            Expected::Form(_) => (true, None),
         };
         let other = other.map(|other| format!(" and {other}")).unwrap_or_default();
         (!holds).then(|| format!("{}: {found}{other}", self.text))

@@ -1,7 +1,7 @@
 //! Jobs with deadlines: attempts that resume under `chronos`, and a job that `shed` abandons.
 
-use super::{Job, document, is_running, wait_for};
-use crate::{run, schemas};
+use super::{Job, wait_for};
+use crate::run;
 
 /// A task of ten steps, each of which leaves a file where later attempts find it. The first attempt does two steps and then
 /// waits for ever.
@@ -56,72 +56,6 @@ fn an_attempt_continues_where_a_late_one_was() {
     let explained = run(&["explain", job.path().join("resumes.out").to_str().unwrap(), "work/0"]);
     assert!(explained.stdout.contains("will end after the deadline of its job"), "{}", explained.stdout);
     verifies(&job, "resumes.out");
-}
-
-/// Two tasks that never end, and a phase that waits for them.
-const LATE: &str = r#"
-name = "late"
-policy = "shed(kill=deadline)"
-deadline = 1
-[[phase]]
-name = "work"
-tasks = 2
-command = 'echo $$ >> pids; while :; do sleep 0.1; done'
-[[phase]]
-name = "sum"
-after = ["work"]
-tasks = 1
-command = "true"
-"#;
-
-#[test]
-fn a_job_past_its_deadline_is_abandoned() {
-    let job = Job::new(LATE);
-    let ran = job.run(&["--nodes", "n1:1,n2:1", "--json"]);
-    assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
-    let result = document(&ran);
-    schemas::conforms("run", &result);
-    assert_eq!((&result["state"], &result["met_deadline"]), (&"abandoned".into(), &false.into()));
-    // On a very slow machine, the deadline may pass before a task has begun.
-    for pid in std::fs::read_to_string(job.path().join("pids")).unwrap_or_default().lines() {
-        wait_for("the tasks' end", || !is_running(pid));
-    }
-    assert_eq!(job.names("late.out/work"), [""; 0]);
-    verifies(&job, "late.out");
-    // An abandoned job is not begun again.
-    let begun = job.lines("pids");
-    let again = job.json(&["--resume", "--nodes", "n1:1,n2:1"], 1);
-    assert_eq!((&again["state"], job.lines("pids")), (&"abandoned".into(), begun));
-}
-
-/// A job that takes longer than its deadline.
-const OVERDUE: &str = r#"
-name = "overdue"
-policy = "shed"
-deadline = 0.2
-[[phase]]
-name = "work"
-tasks = 1
-command = "sleep 0.6"
-"#;
-
-#[test]
-fn a_run_that_is_late_says_by_how_much() {
-    let job = Job::new(OVERDUE);
-    let ran = job.run(&["--nodes", "n1:1,n2:1", "--json"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    // kill=arrival stops late jobs when another job arrives.
-    assert!(ran.stderr.contains("shed will not stop this job at its deadline"), "{}", ran.stderr);
-    let result = document(&ran);
-    schemas::conforms("run", &result);
-    assert_eq!((&result["met_deadline"], result["deadline"].as_f64()), (&false.into(), Some(0.2)));
-    let number = |key: &str| result[key].as_f64().unwrap();
-    assert!((number("lateness") - (number("flowtime") - 0.2)).abs() < 1e-6, "{result}");
-    // Two copies at most hold the two nodes.
-    assert!(number("utilization") > 0.0 && number("utilization") <= 1.0, "{result}");
-    let text = job.run(&["--nodes", "n1:1,n2:1", "--out", "text"]).stdout;
-    assert!(text.contains("deadline of 200 ms missed by "), "{text}");
-    verifies(&job, "overdue.out");
 }
 
 /// A task that leaves a line when it starts, and takes a while.

@@ -30,6 +30,7 @@ macro_rules! files {
 }
 
 files! {
+    advise
     deadlines
     demo
     documents
@@ -44,6 +45,7 @@ files! {
     resuming
     policies
     profiles
+    replay
     reports
     run_errors
     scratch

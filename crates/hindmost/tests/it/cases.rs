@@ -52,6 +52,7 @@ files! {
     settings
     several_jobs
     shared_files
+    short_tasks
     simulate
     stalls
     stopping
@@ -178,8 +179,8 @@ impl Case {
         if !left.is_empty() {
             wrong.push(format!("{}: processes are left: {left:?}", self.steps[0].line));
         }
-        // Attempts have folders for temporary files, which are gone when their run ends.
-        if !names(&temporary).is_empty() {
+        // Attempts have folders for temporary files, which are gone when their run ends, unless it was killed.
+        if !names(&temporary).is_empty() && !place.path().join("killed").exists() {
             wrong.push(format!("{}: temporary files are left: {:?}", self.steps[0].line, names(&temporary)));
         }
         (wrong, edits)
@@ -189,7 +190,7 @@ impl Case {
 /// Runs a command in the folder `work` of a place.
 fn run(place: &Path, command: &str) -> Ran {
     let [stdout, stderr] = ["stdout", "stderr"].map(|name| place.join(name));
-    let mut shell = shell(&place.join("work"), command);
+    let mut shell = shell(&place.join("work"), &[folder().join("bin")], command);
     // Processes that a case leaves running are found by this variable.
     shell.env("CASE", place).env("TMPDIR", place.join("temporary")).env("PARALLEL_SHELL", "/bin/sh");
     shell.env("EXAMPLES", Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples"));

@@ -1,6 +1,6 @@
 //! Reads the blocks of Markdown files and runs the commands in them: of documents (`documents.rs`) and of cases (`cases.rs`).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A part of a Markdown file.
@@ -79,13 +79,13 @@ pub fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
     }
 }
 
-/// Returns a shell that runs a command in a folder, with `hindmost` in its path. The output of `hindmost` depends neither on the
-/// width of a terminal nor on the user's settings.
-pub fn shell(folder: &Path, command: &str) -> Command {
-    let program = Path::new(env!("CARGO_BIN_EXE_hindmost"));
-    let mut path = program.parent().unwrap().as_os_str().to_owned();
-    path.push(":");
-    path.push(std::env::var_os("PATH").unwrap_or_default());
+/// Returns a shell that runs a command in a folder, with `hindmost` and the programs of some folders in its path. The output of
+/// `hindmost` depends neither on the width of a terminal nor on the user's settings.
+pub fn shell(folder: &Path, programs: &[PathBuf], command: &str) -> Command {
+    let hindmost = Path::new(env!("CARGO_BIN_EXE_hindmost")).parent().unwrap().to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = programs.iter().cloned().chain([hindmost]).chain(std::env::split_paths(&path));
+    let path = std::env::join_paths(folders).unwrap();
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).current_dir(folder).stdin(Stdio::null()).env("PATH", path);
     shell.env_remove("COLUMNS").env("NO_COLOR", "1");

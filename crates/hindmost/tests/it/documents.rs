@@ -183,7 +183,7 @@ impl Place {
     }
 
     fn run(&self, command: &str) -> Output {
-        let mut shell = shell(self.0.path(), command);
+        let mut shell = shell(self.0.path(), &[], command);
         if !command.contains("hindmost") {
             // The command of a task, which writes its progress into this file.
             shell.env("HINDMOST_PROGRESS", "progress");

@@ -2,8 +2,6 @@
 
 mod deadlines;
 mod outliving;
-mod resuming;
-mod short_tasks;
 mod variables;
 
 use std::fs;
@@ -134,9 +132,4 @@ impl Drop for Started {
 /// Waits until a condition holds; panics after two minutes.
 pub fn wait_for(what: &str, condition: impl Fn() -> bool) {
     crate::scene::until_within(what, Duration::from_mins(2), condition);
-}
-
-/// Returns true if a process is still running.
-fn is_running(pid: &str) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }

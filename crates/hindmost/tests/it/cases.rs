@@ -40,6 +40,7 @@ files! {
     inheritance
     map
     mending
+    outliving
     output_files
     results
     resuming

@@ -7,7 +7,7 @@ use hindmost_policies::catalogue::SYSTEMS;
 use hindmost_sim::testing::{Run, World};
 use serde_json::Value;
 
-use crate::{Ran, run_in};
+use crate::{document, json_in, run_in};
 
 /// Returns a cluster of two kinds of nodes, and jobs with dependent phases. The copies of a task take different times.
 fn world() -> World {
@@ -34,17 +34,6 @@ fn run_folder(folder: &Path, name: &str, recorded: &Run) -> PathBuf {
     fs::create_dir_all(&inside).unwrap();
     fs::write(inside.join("journal.jsonl"), recorded.journal()).unwrap();
     inside.join("journal.jsonl")
-}
-
-fn parsed(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr))
-}
-
-/// Runs a command in a folder, which must succeed, and returns its JSON document.
-fn json_in(folder: &Path, args: &[&str]) -> Value {
-    let ran = run_in(folder, args);
-    assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);
-    parsed(&ran)
 }
 
 fn policies(replayed: &Value) -> Vec<&str> {
@@ -218,7 +207,7 @@ fn an_altered_journal_does_not_verify() {
             "{}",
             ran.stderr
         );
-        let verdict = parsed(&ran);
+        let verdict = document(&ran);
         assert_eq!((&verdict["same"], &verdict["cut_short"]), (&false.into(), &false.into()));
         let difference = verdict["difference"].as_str().unwrap();
         assert!(difference.starts_with(&format!("line {}: ", start + 1)), "{what}: {difference}");

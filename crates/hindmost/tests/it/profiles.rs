@@ -4,14 +4,18 @@ use std::fs;
 
 use hindmost_testing::{cases, seed};
 
-use crate::run;
-use crate::run::Job;
+use crate::scene::{Scene, names};
+use crate::{run, run_in};
 
 #[test]
 fn a_damaged_file_does_not_lose_the_run() {
-    let job = Job::new("name = \"safe\"\n[[phase]]\nname = \"work\"\ntasks = 2\ncommand = \"sleep 0.05\"\n");
-    job.done(&["--policy", "none", "--profiles", "p.redb", "--out", "whole"]);
-    let (file, whole) = (job.path().join("p.redb"), job.path().join("whole.redb"));
+    let scene = Scene::new("name = \"safe\"\n[[phase]]\nname = \"work\"\ntasks = 2\ncommand = \"sleep 0.05\"\n");
+    let run_job = |out: &str| {
+        let args = ["run", "job.toml", "--policy", "none", "--profiles", "p.redb", "--out", out];
+        run_in(scene.folder.path(), &args)
+    };
+    assert_eq!(run_job("whole").code, Some(0));
+    let (file, whole) = (scene.path("p.redb"), scene.path("whole.redb"));
     fs::rename(&file, &whole).unwrap();
     let bytes = fs::read(&whole).unwrap();
     let used: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] != 0).collect();
@@ -26,10 +30,10 @@ fn a_damaged_file_does_not_lose_the_run() {
         assert!(!looked.stderr.contains("panicked"), "{}", looked.stderr);
         assert_eq!(fs::read(&file).unwrap(), damaged, "{seed}");
         let out = format!("out{seed}");
-        let ran = job.run(&["--policy", "none", "--profiles", "p.redb", "--out", &out]);
+        let ran = run_job(&out);
         assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
         match ran.code {
-            Some(0) => assert_eq!(job.names(&format!("{out}/work")).len(), 2),
+            Some(0) => assert_eq!(names(&scene.path(&format!("{out}/work"))).len(), 2),
             Some(2) => {
                 assert!(ran.stderr.contains("move it away") && !ran.stderr.trim().contains('\n'), "{}", ran.stderr);
             }

@@ -63,8 +63,12 @@ impl Scene {
         fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
+    pub fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
     pub fn touch(&self, name: &str) {
-        fs::write(self.path(name), "").unwrap();
+        self.write(name, "");
     }
 
     /// A shell command that waits until `open` is called.

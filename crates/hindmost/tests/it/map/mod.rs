@@ -1,7 +1,6 @@
 //! Tests of `hindmost map` that are no cases: `parallel.rs` compares it with GNU parallel.
 
 mod parallel;
-mod stopping;
 
 use std::fs;
 use std::io::Write;

@@ -14,7 +14,7 @@ use hindmost_sim::testing::World;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{Ran, json as printed, run, run_in};
+use crate::{json as printed, json_in, run, run_in};
 use validator::Validator;
 
 /// Set to 1, this environment variable makes the tests write the schemas.
@@ -62,11 +62,6 @@ pub fn conforms(command: &str, document: &Value) {
 pub fn conforming(command: &str, document: &Value) -> Result<(), String> {
     let schema = closed(documents::schema());
     Validator::new(&schema).check(Some(command), document)
-}
-
-fn document(ran: &Ran, code: i32) -> Value {
-    assert_eq!(ran.code, Some(code), "{}{}", ran.stdout, ran.stderr);
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stdout))
 }
 
 /// Adds the names of the keys without a description to `found`.
@@ -232,7 +227,7 @@ fn documents_of_logs_and_journals_conform() {
     let recorded =
         world.drawn(40, "pareto(alpha=1.5,mean=2)").phase("reduce").after(["map"]).drawn(3, "exponential(mean=1)");
     fs::write(folder.path().join("journal.jsonl"), recorded.run("late").journal()).unwrap();
-    let journal = |args: &[&str]| document(&run_in(folder.path(), args), 0);
+    let journal = |args: &[&str]| json_in(folder.path(), args);
     conforms("verify", &journal(&["verify", "journal.jsonl", "--json"]));
     conforms("explain", &journal(&["explain", "journal.jsonl", "map/3", "--json"]));
     conforms("replay", &journal(&["replay", "journal.jsonl", "--policy", "none,late", "--json"]));

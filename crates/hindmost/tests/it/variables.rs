@@ -6,8 +6,8 @@ use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::Job;
 use crate::hindmost;
+use crate::scene::{Scene, names as names_in};
 
 /// Returns the variables that a command has written with `env -0`.
 fn variables(file: PathBuf) -> BTreeMap<String, Vec<u8>> {
@@ -23,7 +23,7 @@ fn variables(file: PathBuf) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn commands_get_the_documented_variables() {
-    let job = Job::new(
+    let scene = Scene::new(
         r#"
 name = "variables"
 environment = { WHOSE = "job's", ODD = "two\nlines \"in quotes\" and $HOME" }
@@ -49,7 +49,7 @@ directory = "in"
 command = 'pwd > "$HINDMOST_OUTPUT/pwd"; env -0 > "$HINDMOST_OUTPUT/env"'
 "#,
     );
-    let folder = fs::canonicalize(job.path()).unwrap();
+    let folder = fs::canonicalize(scene.folder.path()).unwrap();
     let inputs = folder.join("in");
     fs::create_dir(&inputs).unwrap();
     let mut names: Vec<&[u8]> = vec![
@@ -73,7 +73,7 @@ command = 'pwd > "$HINDMOST_OUTPUT/pwd"; env -0 > "$HINDMOST_OUTPUT/env"'
 
     // If a run is started by a task of another run, its tasks do not get the variables of the outer run.
     let mut command = hindmost();
-    command.current_dir(job.path()).args(["run", "job.toml", "--nodes", "n1:2,n2:2", "--policy", "none"]);
+    command.current_dir(scene.folder.path()).args(["run", "job.toml", "--nodes", "n1:2,n2:2", "--policy", "none"]);
     command.env("HINDMOST_INPUT", "theirs").env("HINDMOST_TASK", "77").env("INHERITED", "too");
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -102,7 +102,7 @@ command = 'pwd > "$HINDMOST_OUTPUT/pwd"; env -0 > "$HINDMOST_OUTPUT/env"'
                 assert_eq!(seen["HINDMOST_INPUT"], path.into_os_string().into_vec());
                 assert_eq!(fs::read(result.join("input")).unwrap(), [b"input ", name].concat());
                 assert_eq!(fs::read(result.join("stdin")).unwrap(), b"");
-                assert_eq!(job.read(&format!("ls-{task}")), "");
+                assert_eq!(scene.read(&format!("ls-{task}")), "");
             }
             None => assert_eq!(seen.get("HINDMOST_INPUT"), None),
         }
@@ -112,5 +112,5 @@ command = 'pwd > "$HINDMOST_OUTPUT/pwd"; env -0 > "$HINDMOST_OUTPUT/env"'
     }
     check("of tasks", 0, None);
     check("of tasks", 1, None);
-    assert_eq!(job.names("variables.out/of files").len(), names.len());
+    assert_eq!(names_in(&out.join("of files")).len(), names.len());
 }

@@ -38,8 +38,10 @@ files! {
     files
     help
     inheritance
+    journal
     map
     mending
+    more_formats
     outliving
     output_files
     results

@@ -15,7 +15,6 @@ mod journal;
 mod live_page;
 mod live_text;
 mod map;
-mod more_formats;
 mod policies;
 mod profiles;
 mod quoted_figures;

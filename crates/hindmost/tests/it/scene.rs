@@ -205,7 +205,7 @@ pub fn until_within(what: &str, patience: Duration, is_so: impl Fn() -> bool) {
 }
 
 /// Waits until a run has recorded all attempts as running. A run that is killed before that resumes from another state, which
-/// `run/outliving.rs` tests.
+/// `cases/outliving.md` tests.
 pub fn until_recorded(out: &Path) {
     until("the attempts are recorded as running", || {
         let journal = fs::read_to_string(out.join(".hindmost/journal.jsonl")).unwrap_or_default();

@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::scene::{run_id, until};
+
 /// The user who runs the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum User {
@@ -194,19 +196,3 @@ impl Drop for Running<'_> {
 }
 
 const LIMIT: Duration = Duration::from_mins(1);
-
-/// Waits until a condition holds; panics if that takes too long.
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let limit = Instant::now() + LIMIT;
-    while !is_so() {
-        assert!(Instant::now() < limit, "this has not happened: {what}");
-        std::thread::sleep(Duration::from_millis(3));
-    }
-}
-
-/// Returns the id of a run from its record; an empty text if there is none.
-fn run_id(out: &Path) -> String {
-    let text = fs::read_to_string(out.join(".hindmost/job.json")).unwrap_or_default();
-    let job: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-    job["run"].as_str().unwrap_or_default().to_owned()
-}

@@ -9,11 +9,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 use hindmost_testing::is_nightly;
 use tempfile::TempDir;
 
+use crate::console::{Part, Shown, parts, shell};
 use crate::examples;
 
 /// Shorter forms of commands that take more than a few seconds. At night all but the demo are run as they are written, and their output is
@@ -85,18 +86,6 @@ const NOT_RUN: &[(&str, &str)] = &[
 /// Commands whose figures differ between machines: only the labels of the shown output are compared.
 const LABELS_ONLY: &[&str] = &["hindmost demo"];
 
-/// A command of a document.
-struct Shown {
-    /// Document and line number, for messages.
-    at: String,
-    /// The line number of the command in the document, from 1.
-    line: usize,
-    /// The command without its comment.
-    text: String,
-    /// The output that the document shows after it; empty if it shows none.
-    output: Vec<String>,
-}
-
 /// A document: its path from the root of the repository, and its text.
 struct Document {
     name: String,
@@ -132,32 +121,32 @@ fn without_comment(line: &str) -> String {
     line.split("  #").next().unwrap_or(line).trim().to_owned()
 }
 
-/// Returns the commands of a document in their order.
+/// Returns the commands of a document in their order, without comments.
 fn commands(document: &Document) -> Vec<Shown> {
+    let name = &document.name;
     let mut found: Vec<Shown> = Vec::new();
-    let mut fence: Option<String> = None;
     let mut before = "";
-    for (number, line) in document.text.lines().enumerate() {
-        let at = format!("{}:{}", document.name, number + 1);
-        if let Some(language) = line.strip_prefix("```") {
-            assert!(!["sh", "bash", "shell"].contains(&language), "{at}: write commands in a `console` block");
-            fence = if fence.is_some() { None } else { Some(language.to_owned()) };
-        } else if fence.as_deref() == Some("console") {
-            match line.strip_prefix("$ ") {
-                Some(text) => {
-                    found.push(Shown { at, line: number + 1, text: without_comment(text), output: Vec::new() });
+    for part in parts(&document.text).unwrap_or_else(|error| panic!("{name}: {error}")) {
+        match part {
+            Part::Block(block) => {
+                let is_script = ["sh", "bash", "shell"].contains(&block.language);
+                assert!(!is_script, "{name}:{}: write commands in a `console` block", block.line);
+                if block.language == "console" {
+                    found.extend(block.commands().unwrap_or_else(|error| panic!("{name}:{error}")));
                 }
-                None => match found.last_mut() {
-                    Some(command) => command.output.push(line.trim_end().to_owned()),
-                    None => panic!("{at}: output before the first command"),
-                },
+                before = "```";
             }
-        } else if fence.is_none() && line.starts_with("    ") && before.trim().is_empty() {
-            found.push(Shown { at, line: number + 1, text: without_comment(line), output: Vec::new() });
+            Part::Line(number, line) => {
+                if line.starts_with("    ") && before.trim().is_empty() {
+                    found.push(Shown { line: number, text: line.to_owned(), output: Vec::new() });
+                }
+                before = line;
+            }
         }
-        before = line;
     }
-    assert!(fence.is_none(), "{}: a code block does not end", document.name);
+    for shown in &mut found {
+        shown.text = without_comment(&shown.text);
+    }
     found
 }
 
@@ -190,17 +179,11 @@ impl Place {
         for (name, text) in defined_files(document) {
             fs::write(folder.join(name), text).unwrap();
         }
-        fs::create_dir(folder.join("bin")).unwrap();
-        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_hindmost"), folder.join("bin/hindmost")).unwrap();
         place
     }
 
     fn run(&self, command: &str) -> Output {
-        let path = std::env::var("PATH").unwrap_or_default();
-        let mut shell = Command::new("sh");
-        shell.args(["-c", command]).current_dir(self.0.path()).stdin(Stdio::null());
-        shell.env("PATH", format!("{}:{path}", self.0.path().join("bin").display()));
-        shell.env_remove("COLUMNS").env("NO_COLOR", "1");
+        let mut shell = shell(self.0.path(), &[], command);
         if !command.contains("hindmost") {
             // The command of a task, which writes its progress into this file.
             shell.env("HINDMOST_PROGRESS", "progress");
@@ -298,7 +281,8 @@ fn commands_of_documents_run_and_print_what_is_shown() {
         let place = Place::new(document);
         let (mut wrong, mut changes) = (Vec::new(), Vec::new());
         for shown in commands(document) {
-            let Shown { at, line, text, output } = &shown;
+            let Shown { line, text, output } = &shown;
+            let at = format!("{}:{line}", document.name);
             match place.check(&shown) {
                 Ok(None) => {}
                 Ok(Some(printed)) if updates => changes.push((*line, printed)),

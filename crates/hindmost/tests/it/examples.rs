@@ -6,8 +6,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::run::document;
-use crate::run_in;
+use crate::{document, run_in};
 
 /// A copy of an example's folder, so that the original stays clean.
 struct Example(TempDir);

@@ -7,7 +7,7 @@ use hindmost_policies::catalogue::SYSTEMS;
 use hindmost_sim::testing::{Run, World};
 use serde_json::Value;
 
-use crate::{Ran, run_in};
+use crate::{document, json_in, run_in};
 
 /// Returns a cluster of two kinds of nodes, and jobs with dependent phases. The copies of a task take different times.
 fn world() -> World {
@@ -34,17 +34,6 @@ fn run_folder(folder: &Path, name: &str, recorded: &Run) -> PathBuf {
     fs::create_dir_all(&inside).unwrap();
     fs::write(inside.join("journal.jsonl"), recorded.journal()).unwrap();
     inside.join("journal.jsonl")
-}
-
-fn parsed(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr))
-}
-
-/// Runs a command in a folder, which must succeed, and returns its JSON document.
-fn json_in(folder: &Path, args: &[&str]) -> Value {
-    let ran = run_in(folder, args);
-    assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);
-    parsed(&ran)
 }
 
 fn policies(replayed: &Value) -> Vec<&str> {
@@ -218,7 +207,7 @@ fn an_altered_journal_does_not_verify() {
             "{}",
             ran.stderr
         );
-        let verdict = parsed(&ran);
+        let verdict = document(&ran);
         assert_eq!((&verdict["same"], &verdict["cut_short"]), (&false.into(), &false.into()));
         let difference = verdict["difference"].as_str().unwrap();
         assert!(difference.starts_with(&format!("line {}: ", start + 1)), "{what}: {difference}");
@@ -258,51 +247,4 @@ fn a_cut_journal_verifies_up_to_its_end() {
 fn json_in_file(folder: &Path, journal: &[u8]) -> Value {
     fs::write(folder.join("j"), journal).unwrap();
     json_in(folder, &["verify", "j", "--json"])
-}
-
-#[test]
-fn a_file_that_is_no_journal_is_refused_with_advice() {
-    let folder = tempfile::tempdir().unwrap();
-    let journal = String::from_utf8(world().run("none").journal()).unwrap();
-    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
-    let lines: Vec<&str> = journal.lines().collect();
-    write("damaged", &(lines[..9].join("\n") + "\n{\"at\":}\n" + &lines[10..].join("\n") + "\n"));
-    write("unknown", &journal.replacen("\"policy\":\"none\"", "\"policy\":\"mantry\"", 1));
-    write("newer", &journal.replacen("\"hindmost_journal\":1", "\"hindmost_journal\":2", 1));
-    write("header", &(lines[0].to_owned() + "\n"));
-    write("unordered", &journal.replacen("\"order\":\"fair\"", "\"order\":\"fairest\"", 1));
-    write("spark", "{\"Event\":\"SparkListenerLogStart\"}\n");
-    write("empty", "");
-    fs::create_dir(folder.path().join("folder")).unwrap();
-    for (args, expected) in [
-        (&["verify", "damaged"][..], "line 10 can't be read"),
-        (&["replay", "damaged"], "line 10 can't be read"),
-        (&["trace", "info", "damaged"], "line 10 can't be read"),
-        (&["verify", "unknown"], "did you mean \"mantri\"?"),
-        (&["verify", "newer"], "format 2, and this version reads formats up to 1"),
-        (&["replay", "newer"], "format 2, and this version reads formats up to 1"),
-        (&["replay", "header"], "no task has finished in the journal header"),
-        (&["replay", "unordered"], "did you mean \"fair\"?"),
-        (&["verify", "spark"], "spark is not a journal"),
-        (&["verify", "empty"], "empty is not a journal"),
-        (&["verify", "nowhere"], "no such file"),
-        (&["verify", "folder"], "folder holds no .hindmost/journal.jsonl"),
-        (&["replay", "folder"], "folder is a directory without a log that can be read"),
-        (&["verify"], "required"),
-    ] {
-        let ran = run_in(folder.path(), args);
-        assert_eq!(ran.code, Some(2), "{args:?}: {}{}", ran.stdout, ran.stderr);
-        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
-        assert_eq!(ran.stdout, "", "{args:?}");
-    }
-    // A policy that this version does not have is left out. The others are replayed.
-    let replayed = json_in(folder.path(), &["replay", "unknown", "--json"]);
-    assert_eq!(policies(&replayed)[0], "none");
-    assert!(
-        replayed["notes"].to_string().contains("the policy of the recorded run is left out"),
-        "{}",
-        replayed["notes"]
-    );
-    // A journal without events has no difference.
-    assert_eq!(json_in(folder.path(), &["verify", "header", "--json"])["events"], 0);
 }

@@ -1,14 +1,13 @@
 //! Tests of the `hindmost` command: its output, its errors, and the files that it leaves.
 
 mod advise;
+mod cases;
 mod chaos;
 mod command_line_page;
+mod console;
 mod containment;
-mod demo;
 mod documents;
-mod errors;
 mod examples;
-mod files;
 mod forecasts;
 mod guarantees;
 mod help;
@@ -16,31 +15,23 @@ mod journal;
 mod live_page;
 mod live_text;
 mod map;
-mod more_formats;
-mod output_files;
 mod policies;
 mod profiles;
 mod quoted_figures;
 mod replay;
-mod reports;
-mod run;
-mod run_errors;
 mod scene;
 mod schemas;
-mod scratch;
-mod several_jobs;
-mod shared_files;
-mod simulate;
 mod slurm;
-mod stopping;
 mod stragglers;
-mod theory;
 mod validation;
+mod variables;
 mod watch;
 mod words;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
 
 /// Returns the command `hindmost`, whose output does not depend on the terminal's width or the user's settings. In a test
 /// with a Slurm cluster it uses that one.
@@ -72,8 +63,18 @@ fn run_in(folder: &Path, args: &[&str]) -> Ran {
 }
 
 /// Runs a command, which must succeed, and returns the JSON document that it prints.
-fn json(args: &[&str]) -> serde_json::Value {
-    let ran = run(args);
+fn json(args: &[&str]) -> Value {
+    json_in(Path::new("."), args)
+}
+
+/// The same in a folder.
+fn json_in(folder: &Path, args: &[&str]) -> Value {
+    let ran = run_in(folder, args);
     assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{args:?}: {error}: {}", ran.stdout))
+    document(&ran)
+}
+
+/// Returns the JSON document that is the whole output.
+fn document(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr))
 }

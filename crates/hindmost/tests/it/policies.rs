@@ -1,21 +1,9 @@
-//! Tests of `hindmost policies`.
+//! What holds for every policy and every built-in scenario.
 
 use hindmost_policies::catalogue::spec::{PolicySpec, split_list};
 use hindmost_policies::catalogue::{ORDERS, SYSTEMS, check};
 
-use crate::{hindmost, run};
-
-fn printed(args: &[&str]) -> String {
-    let ran = run(args);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    ran.stdout
-}
-
-#[test]
-fn one_policy_is_shown_with_units_and_valid_values() {
-    insta::assert_snapshot!("policies-pace", printed(&["policies", "pace"]));
-    insta::assert_snapshot!("policies-tetris", printed(&["policies", "tetris"]));
-}
+use crate::{hindmost, json};
 
 #[test]
 fn examples_name_valid_policies() {
@@ -35,26 +23,6 @@ fn examples_name_valid_policies() {
 }
 
 #[test]
-fn an_unknown_name_is_an_error_with_the_nearest_one() {
-    let ran = run(&["policies", "mantry"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
-    assert!(ran.stderr.contains("no policy is called \"mantry\"; did you mean \"mantri\"?"), "{}", ran.stderr);
-}
-
-#[test]
-fn one_policy_as_json_has_the_form_of_the_list() {
-    let value = |args: &[&str]| -> serde_json::Value { serde_json::from_str(&printed(args)).unwrap() };
-    let all = value(&["policies", "--json"]);
-    let one = value(&["policies", "mantri", "--json"]);
-    let mantri = all["systems"].as_array().unwrap().iter().find(|entry| entry["name"] == "mantri").unwrap();
-    assert_eq!(one["systems"], serde_json::json!([mantri]));
-    assert_eq!(one["orders"], serde_json::json!([]));
-    // `dollymp` is a system and an order.
-    let both = value(&["policies", "dollymp", "--json"]);
-    assert_eq!((both["systems"].as_array().unwrap().len(), both["orders"].as_array().unwrap().len()), (1, 1));
-}
-
-#[test]
 fn narrow_terminals_get_readable_lines() {
     for args in [&["policies"][..], &["policies", "--short"], &["policies", "chronos"]] {
         for width in ["30", "40", "59", "80"] {
@@ -69,5 +37,25 @@ fn narrow_terminals_get_readable_lines() {
             let widest_indent = text.lines().map(|line| line.len() - line.trim_start().len()).max().unwrap();
             assert!(widest_indent + 20 <= width, "an indent of {widest_indent} on {width} columns");
         }
+    }
+}
+
+#[test]
+fn built_in_scenarios_have_at_least_five_seeds() {
+    for (name, text) in hindmost_sim::scenario::BUILT_IN {
+        let scenario: toml::Table = text.parse().unwrap();
+        assert!(scenario["seeds"].as_integer() >= Some(5), "{name}");
+    }
+}
+
+#[test]
+fn all_policies_get_the_same_jobs() {
+    let value: serde_json::Value =
+        json(&["simulate", "quickstart", "--set", "horizon=40", "--set", "cluster.machines=40", "--json"]);
+    let results = value["results"].as_array().unwrap();
+    assert_eq!(results.len(), hindmost_policies::catalogue::SYSTEMS.len());
+    for result in results {
+        assert_eq!(result["tasks"], results[0]["tasks"]);
+        assert_eq!(result["jobs"], results[0]["jobs"]);
     }
 }

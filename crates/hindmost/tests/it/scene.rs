@@ -63,8 +63,12 @@ impl Scene {
         fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
+    pub fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
     pub fn touch(&self, name: &str) {
-        fs::write(self.path(name), "").unwrap();
+        self.write(name, "");
     }
 
     /// A shell command that waits until `open` is called.
@@ -201,7 +205,7 @@ pub fn until_within(what: &str, patience: Duration, is_so: impl Fn() -> bool) {
 }
 
 /// Waits until a run has recorded all attempts as running. A run that is killed before that resumes from another state, which
-/// `run/outliving.rs` tests.
+/// `cases/outliving.md` tests.
 pub fn until_recorded(out: &Path) {
     until("the attempts are recorded as running", || {
         let journal = fs::read_to_string(out.join(".hindmost/journal.jsonl")).unwrap_or_default();
@@ -290,7 +294,11 @@ pub fn ended(child: &mut Child) -> Option<ExitStatus> {
 
 /// Returns the running processes of a run: process ids and command lines.
 pub fn processes(run: &str) -> Vec<(u32, String)> {
-    let wanted = format!("HINDMOST_RUN={run}");
+    processes_with(&format!("HINDMOST_RUN={run}"))
+}
+
+/// Returns the running processes whose environment has this variable with this value: process ids and command lines.
+pub fn processes_with(wanted: &str) -> Vec<(u32, String)> {
     let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let of_run = |pid: &u32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
@@ -309,12 +317,17 @@ pub fn processes(run: &str) -> Vec<(u32, String)> {
 /// Returns the processes of a run that still run after up to 10 s, and whether any were running at first. Tests call it
 /// when all processes of the run should have ended.
 pub fn leftovers(run: &str) -> (Vec<(u32, String)>, bool) {
+    leftovers_with(&format!("HINDMOST_RUN={run}"))
+}
+
+/// The same for processes whose environment has this variable with this value.
+pub fn leftovers_with(wanted: &str) -> (Vec<(u32, String)>, bool) {
     let begin = Instant::now();
-    let mut found = processes(run);
+    let mut found = processes_with(wanted);
     let late = !found.is_empty();
     while !found.is_empty() && begin.elapsed() < Duration::from_secs(10) {
         std::thread::sleep(Duration::from_millis(20));
-        found = processes(run);
+        found = processes_with(wanted);
     }
     (found, late)
 }

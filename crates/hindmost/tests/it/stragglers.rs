@@ -9,8 +9,7 @@ use std::sync::Mutex;
 use hindmost_testing::{Draw, cases, seed};
 
 use crate::hindmost;
-use crate::run::Job;
-use crate::scene::ended;
+use crate::scene::{Scene, ended};
 
 /// What a command may get when it is late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,24 +94,24 @@ const VALUES: [&str; 8] = ["v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7"];
 /// The value that is late.
 const LATE: usize = 6;
 
-fn program(job: &Job, name: &str, text: &str) {
-    job.write(name, text);
-    fs::set_permissions(job.path().join(name), fs::Permissions::from_mode(0o755)).unwrap();
+fn program(scene: &Scene, name: &str, text: &str) {
+    scene.write(name, text);
+    fs::set_permissions(scene.path(name), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// Runs one case. Returns whether it has succeeded, or what is wrong.
 fn tried(case: &Case) -> Result<bool, String> {
     let Kind { command, made, cure } = KINDS[case.kind];
-    let job = Job::new("");
+    let scene = Scene::new("");
     for (at, value) in VALUES.iter().enumerate() {
         let lines: Vec<String> = (0..100).map(|line| format!("{} of {value}\n", 1000 * at + line)).collect();
-        job.write(value, &lines.concat());
-        job.write(&format!("{value}.in"), &lines.concat());
+        scene.write(value, &lines.concat());
+        scene.write(&format!("{value}.in"), &lines.concat());
     }
     let (late, point, seconds) = (VALUES[LATE], case.point, case.seconds);
     let is_late = format!("[ \"$1.$2.$HINDMOST_ATTEMPT\" = {late}.{point}.0 ]");
-    program(&job, "late", &format!("#!/bin/sh\nif {is_late}; then exec sleep {seconds}; fi\nexec sleep 0.05\n"));
-    job.write("hidden.py", HIDDEN_PYTHON);
+    program(&scene, "late", &format!("#!/bin/sh\nif {is_late}; then exec sleep {seconds}; fi\nexec sleep 0.05\n"));
+    scene.write("hidden.py", HIDDEN_PYTHON);
     let (mut options, mut text) = (vec!["--out", "results", "-k"], command);
     if let Some(rest) = command.strip_prefix("--output {}.out ") {
         (options, text) = (vec!["-k", "--output", "{}.out"], rest);
@@ -123,19 +122,19 @@ fn tried(case: &Case) -> Result<bool, String> {
         let (operator, rest) = redirection.split_once(' ').unwrap();
         let redirection = format!("{} {rest}", operator.trim_matches('\''));
         let script = HIDDEN.replace("HALVES", &HALVES.replace("{}", "$1")).replace("REDIRECTION", &redirection);
-        program(&job, "hidden", &script);
+        program(&scene, "hidden", &script);
         text = String::from("./hidden {}");
     }
     let text = format!("./late {{}} begin; {text} && ./late {{}} end");
-    let log = |name: &str| fs::File::create(job.path().join(name)).unwrap();
+    let log = |name: &str| fs::File::create(scene.path(name)).unwrap();
     let mut child = hindmost();
-    child.current_dir(job.path()).args(["map", "-j", "4"]).args(options).arg(&text).arg(":::").args(VALUES);
+    child.current_dir(scene.folder.path()).args(["map", "-j", "4"]).args(options).arg(&text).arg(":::").args(VALUES);
     let mut child = child.stdout(log("stdout")).stderr(log("stderr")).spawn().unwrap();
     let Some(status) = ended(&mut child) else {
         let _ = child.kill();
         return Err("it does not end".to_owned());
     };
-    let said = job.read("stderr");
+    let said = scene.read("stderr");
     let wrong = |what: &str| Err(format!("{what} ({status}): {text}\n{said}"));
     if said.contains("no copies, because") != (cure == Cure::Line) {
         return wrong("the line about copies");
@@ -144,11 +143,13 @@ fn tried(case: &Case) -> Result<bool, String> {
         return if cure == Cure::Adds { Ok(false) } else { wrong("it has failed") };
     }
     for (at, value) in VALUES.iter().enumerate() {
-        let shown =
-            Command::new("sh").current_dir(job.path()).args(["-c", made, "sh", value, &at.to_string()]).output();
+        let shown = Command::new("sh")
+            .current_dir(scene.folder.path())
+            .args(["-c", made, "sh", value, &at.to_string()])
+            .output();
         let shown = String::from_utf8_lossy(&shown.unwrap().stdout).into_owned();
         let expected =
-            if made == "cat stdout" { VALUES.map(|value| job.read(value)).concat() } else { job.read(value) };
+            if made == "cat stdout" { VALUES.map(|value| scene.read(value)).concat() } else { scene.read(value) };
         if shown != expected {
             return wrong(&format!("the output of {value} is wrong: {} bytes, not {}", shown.len(), expected.len()));
         }

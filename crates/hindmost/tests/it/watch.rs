@@ -1,12 +1,12 @@
-//! Tests of `hindmost watch`: of runs in progress, runs that have ended or were killed, and folders without a run.
+//! Tests of `hindmost watch` in a terminal.
 
 use std::process::{Command, Stdio};
 
 use hindmost_testing::left_out;
 use serde_json::Value;
 
-use crate::scene::{Live, Scene, run_id, signal, until};
-use crate::{hindmost, run_in};
+use crate::run_in;
+use crate::scene::{Live, Scene, signal, until};
 
 /// A job whose tasks wait for the file `go`, apart from the first one, which ends at once.
 fn waiting() -> Scene {
@@ -36,90 +36,6 @@ fn start(scene: &Scene) -> Live {
 fn state(scene: &Scene) -> Value {
     let ran = run_in(scene.folder.path(), &["watch", "out", "--json"]);
     if ran.code == Some(0) { serde_json::from_str(&ran.stdout).unwrap() } else { Value::Null }
-}
-
-/// Returns what `watch` prints into a pipe.
-fn text(scene: &Scene) -> String {
-    let ran = run_in(scene.folder.path(), &["watch", "out"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert_eq!(ran.stderr, "");
-    ran.stdout
-}
-
-#[test]
-fn a_run_in_progress_is_shown_until_it_is_done() {
-    let scene = waiting();
-    let live = start(&scene);
-    let shown = state(&scene);
-    assert_eq!(shown["state"], "running");
-    assert_eq!(shown["jobs"][0]["phases"][0]["finished"], 1);
-    assert_eq!(shown["jobs"][0]["phases"][1]["waiting"], true);
-    assert_eq!(shown["running"].as_array().unwrap().len(), 3);
-    assert_eq!(shown["nodes"][1]["name"], "n2");
-    let printed = text(&scene);
-    for part in ["wait  ", "1/5 tasks", "running: 3 attempts", "Longest running attempts\n", "  map/1 on n", "Nodes\n"]
-    {
-        assert!(printed.contains(part), "{part}: {printed}");
-    }
-    scene.touch("go");
-    live.end().with(0);
-    assert_eq!(state(&scene)["state"], "done");
-    let printed = text(&scene);
-    assert!(
-        printed.contains("5/5 tasks") && printed.contains("the run is done; report in out/report.html"),
-        "{printed}"
-    );
-    scene.is_verified();
-}
-
-#[test]
-fn narrow_output_has_no_longer_lines() {
-    let scene = waiting();
-    let live = start(&scene);
-    let ran = hindmost().current_dir(scene.folder.path()).args(["watch", "out"]).env("COLUMNS", "32").output().unwrap();
-    let printed = String::from_utf8(ran.stdout).unwrap();
-    assert!(printed.lines().all(|line| line.chars().count() <= 32), "{printed}");
-    scene.touch("go");
-    live.end().with(0);
-}
-
-#[test]
-fn a_killed_run_is_gone_until_it_is_resumed() {
-    let scene = waiting();
-    let live = start(&scene);
-    live.kill();
-    assert_eq!(state(&scene)["state"], "gone");
-    assert!(text(&scene).contains("no process runs this job any more; --resume continues the run"));
-    scene.touch("go");
-    let resumed = Live::start(scene.folder.path(), "job.toml", "out", &["--resume"]);
-    resumed.end().with(0);
-    assert_eq!(state(&scene)["state"], "done");
-    assert_eq!(state(&scene)["finished"], 5);
-    let (left, _) = crate::scene::leftovers(&run_id(&scene.out()).unwrap());
-    assert!(left.is_empty(), "{left:?}");
-}
-
-#[test]
-fn a_failed_run_is_shown_with_its_failures() {
-    let scene = Scene::new("[[phase]]\nname = \"bad\"\ntasks = 1\nretries = 0\ncommand = 'exit 7'\n");
-    scene.run(&[]).with(1);
-    let shown = state(&scene);
-    assert_eq!(
-        (&shown["state"], &shown["failed_tasks"], &shown["failed_attempts"]),
-        (&"failed".into(), &1.into(), &1.into())
-    );
-    let printed = text(&scene);
-    assert!(printed.contains("the run has failed: 1 failed task"), "{printed}");
-    assert!(printed.contains("bad/0 on ") && printed.contains("exit code 7"), "{printed}");
-}
-
-#[test]
-fn folders_without_a_run_are_input_errors() {
-    let folder = tempfile::tempdir().unwrap();
-    let ran = run_in(folder.path(), &["watch", "missing"]);
-    assert!(ran.code == Some(2) && ran.stderr.contains("missing: there is no such folder"), "{}", ran.stderr);
-    let ran = run_in(folder.path(), &["watch", "."]);
-    assert!(ran.code == Some(2) && ran.stderr.contains("this folder holds no run of Hindmost"), "{}", ran.stderr);
 }
 
 /// Starts `watch` in a terminal, whose output goes to the file `terminal`; `None` if there is no program for this.

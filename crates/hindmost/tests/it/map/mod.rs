@@ -1,9 +1,6 @@
-//! Tests of `hindmost map`: output, exit codes, failures, logs and resuming. `parallel.rs` compares it with GNU parallel.
+//! Tests of `hindmost map` that are no cases: `parallel.rs` compares it with GNU parallel.
 
-mod options;
 mod parallel;
-mod resuming;
-mod runs;
 
 use std::fs;
 use std::io::Write;
@@ -54,13 +51,6 @@ impl Place {
         assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
         assert!(is_empty(&self.path("temporary")), "temporary files are left");
         ran
-    }
-
-    /// Runs a map that succeeds, and returns what it prints.
-    fn printed(&self, args: &[&str]) -> String {
-        let ran = self.map(args);
-        assert_eq!(ran.code, Some(0), "{args:?}: {}{}", ran.stdout, ran.stderr);
-        ran.stdout
     }
 }
 

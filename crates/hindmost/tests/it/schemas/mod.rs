@@ -14,7 +14,7 @@ use hindmost_sim::testing::World;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{Ran, json as printed, run, run_in};
+use crate::{json as printed, json_in, run, run_in};
 use validator::Validator;
 
 /// Set to 1, this environment variable makes the tests write the schemas.
@@ -55,13 +55,13 @@ fn closed(mut schema: Value) -> Value {
 /// Checks that a command's document conforms to its definition in the schema and has no other keys. The definition has
 /// the command's name.
 pub fn conforms(command: &str, document: &Value) {
-    let schema = closed(documents::schema());
-    Validator::new(&schema).check(Some(command), document).unwrap_or_else(|error| panic!("{command}: {error}"));
+    conforming(command, document).unwrap_or_else(|error| panic!("{command}: {error}"));
 }
 
-fn document(ran: &Ran, code: i32) -> Value {
-    assert_eq!(ran.code, Some(code), "{}{}", ran.stdout, ran.stderr);
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stdout))
+/// The same as a result. The error says what does not conform.
+pub fn conforming(command: &str, document: &Value) -> Result<(), String> {
+    let schema = closed(documents::schema());
+    Validator::new(&schema).check(Some(command), document)
 }
 
 /// Adds the names of the keys without a description to `found`.
@@ -221,53 +221,13 @@ fn schema_and_program_refuse_the_same_wrong_scenarios() {
 }
 
 #[test]
-fn documents_of_simulations_and_theory_conform() {
-    let simulate = ["simulate", "--seeds", "2", "--policy", "none,late", "--set", "horizon=20", "--json"];
-    conforms("simulate", &printed(&simulate));
-    conforms("simulate", &printed(&[&simulate[..], &["--sweep", "cluster.machines=50,100"]].concat()));
-    conforms("policies", &printed(&["policies", "--json"]));
-    conforms("policies", &printed(&["policies", "dollymp", "--json"]));
-    let clones = ["theory", "clones", "--job", "10:1", "20:2", "--alpha", "2", "--json", "--machines"];
-    for rest in
-        [&["100", "--method", "exact"][..], &["100", "--method", "continuous"], &["100", "--method", "dual"], &["5"]]
-    {
-        conforms("theory-clones", &printed(&[&clones[..], rest].concat()));
-    }
-    conforms("theory-sigma", &printed(&["theory", "sigma", "--rule", "sda", "--alpha", "2", "--json"]));
-    conforms("theory-sigma", &printed(&["theory", "sigma", "--rule", "ese", "--alpha", "3", "--json"]));
-    let cutoff = ["theory", "cutoff", "--machines", "3000", "--mean-tasks", "50", "--mean-duration", "2.5", "--json"];
-    conforms("theory-cutoff", &printed(&[&cutoff[..], &["--alpha", "2"]].concat()));
-    conforms("theory-cutoff", &printed(&[&cutoff[..], &["--alpha", "3"]].concat()));
-    for sd in ["0", "5"] {
-        conforms(
-            "theory-speedup",
-            &printed(&["theory", "speedup", "--mean", "10", "--sd", sd, "--copies", "2", "--json"]),
-        );
-    }
-    conforms("theory-priorities", &printed(&["theory", "priorities", "--job", "10:10:1", "8:2:0.25", "--json"]));
-    let pocd = ["theory", "pocd", "--t-min", "5", "--beta", "2", "--clones", "1", "--tasks", "3", "--json"];
-    for rest in [
-        &["--deadline", "10"][..],
-        &["--deadline", "4"],
-        &["--deadline", "10", "--formula", "chronos-resume", "--elapsed", "2", "--tau-kill", "4"],
-        &["--deadline", "10", "--formula", "chronos-resume", "--elapsed", "11", "--tau-kill", "12"],
-    ] {
-        conforms("theory-pocd", &printed(&[&pocd[..], rest].concat()));
-    }
-    for machines in ["1", "10"] {
-        let shed = ["theory", "shed", "--slots", "2", "--job", "4:10:5:2", "2:9:5:2:3:0.5", "--json", "--machines"];
-        conforms("theory-shed", &printed(&[&shed[..], &[machines]].concat()));
-    }
-}
-
-#[test]
 fn documents_of_logs_and_journals_conform() {
     let folder = TempDir::new().unwrap();
     let world = World::nodes([[("cpus", 4.0), ("memory", 8e9)]]).job("first").phase("map");
     let recorded =
         world.drawn(40, "pareto(alpha=1.5,mean=2)").phase("reduce").after(["map"]).drawn(3, "exponential(mean=1)");
     fs::write(folder.path().join("journal.jsonl"), recorded.run("late").journal()).unwrap();
-    let journal = |args: &[&str]| document(&run_in(folder.path(), args), 0);
+    let journal = |args: &[&str]| json_in(folder.path(), args);
     conforms("verify", &journal(&["verify", "journal.jsonl", "--json"]));
     conforms("explain", &journal(&["explain", "journal.jsonl", "map/3", "--json"]));
     conforms("replay", &journal(&["replay", "journal.jsonl", "--policy", "none,late", "--json"]));
@@ -281,25 +241,6 @@ fn documents_of_logs_and_journals_conform() {
         conforms("advise", &printed(&["advise", log.to_str().unwrap(), "--json"]));
     }
     conforms("advise", &journal(&["advise", "journal.jsonl", "--json"]));
-}
-
-#[test]
-fn documents_of_live_runs_conform() {
-    let folder = TempDir::new().unwrap();
-    let job = "deadline = \"1h\"\nenvironment = { A = \"1\" }\n\
-        [[phase]]\nname = \"map\"\ntasks = 3\ncommand = \"true\"\nmemory = \"1MB\"\ntime_limit = 60\n\
-        [[phase]]\nname = \"reduce\"\nafter = [\"map\"]\ninputs = \"*.toml\"\ncommand = \"true\"\n";
-    fs::write(folder.path().join("job.toml"), job).unwrap();
-    fs::write(folder.path().join("wrong.toml"), "[[phase]]\nname = \"a\"\ntasks = 1\ncommand = \"exit 3\"\n").unwrap();
-    let live = |args: &[&str], code: i32| document(&run_in(folder.path(), args), code);
-    conforms("run-check", &live(&["run", "job.toml", "--check", "--json"], 0));
-    conforms("run", &live(&["run", "job.toml", "--json", "--out", "out"], 0));
-    let failed = live(&["run", "wrong.toml", "--json"], 1);
-    conforms("run", &failed);
-    assert_eq!(failed["failed_tasks"].as_array().map(Vec::len), Some(1), "{failed}");
-    conforms("verify", &live(&["verify", "out", "--json"], 0));
-    conforms("run-jobs-check", &live(&["run", "job.toml", "wrong.toml", "--check", "--json"], 0));
-    conforms("run-jobs", &live(&["run", "job.toml", "wrong.toml", "--json", "--out", "both"], 1));
 }
 
 #[test]

@@ -84,7 +84,6 @@ pub mod profiles;
 pub mod random;
 pub mod reasons;
 pub mod record;
-pub mod reproduction;
 pub mod resources;
 #[cfg(feature = "schema")]
 pub mod schema;

@@ -18,7 +18,7 @@ mod report;
 pub(crate) mod tests;
 mod wording;
 
-use hindmost_core::reproduction::Reproduction;
+use hindmost_claims::Reproduction;
 
 use crate::document::{Document, Form, Frame};
 use crate::html::{Step, glossary, name};

@@ -1,6 +1,6 @@
 //! The document of a ranking: what it shows, the tables over all worlds, and what decides in each world.
 
-use hindmost_core::reproduction::{OverallRow, RankedKind, Ranking, RankingLevel};
+use hindmost_claims::{OverallRow, RankedKind, Ranking, RankingLevel};
 
 use super::{
     GROUP_CAPTION, GROUPS, change, difference, group_tables, knowledge_table, made_by, mean_rank, mean_rank_interval,

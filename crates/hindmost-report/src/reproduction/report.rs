@@ -1,6 +1,6 @@
 //! The document of a reproduction: the answer, the claims of the abstract, what decides them, and all claims and readings.
 
-use hindmost_core::reproduction::{Claim, Measured, Reading, Reproduction, Verdict};
+use hindmost_claims::{Claim, Measured, Reading, Reproduction, Verdict};
 
 use super::first_screen::{Value, base_value, beside_base, best_value, coverage, factors, minutes, quantiles};
 use super::forest::{FOREST_FILE, forest, forest_caption};

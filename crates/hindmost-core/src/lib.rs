@@ -89,6 +89,8 @@ pub mod resources;
 pub mod schema;
 pub mod session;
 pub mod submission_queues;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod time;
 pub mod timeline;
 pub mod verify;

@@ -388,7 +388,7 @@ mod tests {
     #[test]
     fn a_random_idle_machine_is_any_one_equally_often() {
         let mut cluster = Cluster::new(Dimensions::one_slot()).with_placement(Placement::Random, 5);
-        add_nodes(&mut cluster, [Resources::ONE_SLOT; 300]);
+        add_nodes(&mut cluster, std::iter::repeat_n(Resources::ONE_SLOT, 300));
         is_uniform(&(0..300).collect::<Vec<_>>(), |task| cluster.find_node(task, &Resources::ONE_SLOT, |_, _| true));
         for node in (0..300).filter(|node| node % 60 != 7).map(NodeId) {
             cluster.apply_event(Time::ZERO, &Event::NodeLost { node, time_is_up: false }).unwrap();

@@ -37,7 +37,7 @@ pub fn add_nodes(cluster: &mut Cluster, capacities: impl IntoIterator<Item = Res
 /// Returns a cluster of this many one-slot machines.
 pub fn machines(count: usize) -> Cluster {
     let mut cluster = Cluster::new(Dimensions::one_slot());
-    add_nodes(&mut cluster, vec![Resources::ONE_SLOT; count]);
+    add_nodes(&mut cluster, std::iter::repeat_n(Resources::ONE_SLOT, count));
     cluster
 }
 

@@ -419,6 +419,7 @@ mod tests {
     use crate::ids::JobId;
     use crate::policy::{Policy, order::Order};
     use crate::resources::Dimensions;
+    use crate::testing::machines;
 
     /// Sorts jobs by id.
     struct ById;
@@ -450,11 +451,7 @@ mod tests {
     #[test]
     fn a_task_that_waits_for_a_lost_node_says_for_which_attempt() {
         let task = TaskId { job: JobId(0), phase: 0, index: 3 };
-        let mut cluster = Cluster::new(Dimensions::one_slot());
-        let capacity = crate::resources::Resources::ONE_SLOT;
-        let joined =
-            Event::NodeJoined { node: NodeId(0), name: "n1".into(), capacity, speed: 1.0, rack: None, power: None };
-        cluster.apply_event(Time::ZERO, &joined).unwrap();
+        let cluster = machines(1);
         let text = |until: Option<Time>, may_run: Option<MayRun>| {
             happened(&Event::TaskWithheld { task, until, may_run }, false, &cluster, task, &[]).unwrap()
         };
@@ -462,7 +459,7 @@ mod tests {
             text(None, Some(MayRun { copy: 2, node: NodeId(0) })),
             (
                 None,
-                "attempt 2 may still run on the lost node n1; the task may not run twice, so it waits until that attempt has surely ended"
+                "attempt 2 may still run on the lost node n0; the task may not run twice, so it waits until that attempt has surely ended"
                     .to_owned()
             )
         );

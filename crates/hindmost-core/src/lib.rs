@@ -84,12 +84,13 @@ pub mod profiles;
 pub mod random;
 pub mod reasons;
 pub mod record;
-pub mod reproduction;
 pub mod resources;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod session;
 pub mod submission_queues;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod time;
 pub mod timeline;
 pub mod verify;

@@ -2,7 +2,7 @@
 //! together, and why not otherwise. The paper's data have the last one and name the claims of the direction; without the last
 //! one, the detail with the largest effect is named.
 
-use hindmost_core::reproduction::{Claim, Factor, Measured, Reading, Search, Status, Verdict, number_text, with_unit};
+use hindmost_claims::{Claim, Factor, Measured, Reading, Search, Status, Verdict, number_text, with_unit};
 
 use crate::data::Paper;
 

@@ -1,6 +1,6 @@
 //! Measures claims under readings.
 
-use hindmost_core::reproduction::{Claim, Measured, Part, Status};
+use hindmost_claims::{Claim, Measured, Part, Status};
 use hindmost_math::statistics::mean;
 
 use crate::data::{ClaimSpec, FigureSpec, Measure, Paper, PaperError, PartSpec, ReadingSpec, SweepSpec, WorldSpec};

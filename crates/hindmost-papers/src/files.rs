@@ -15,7 +15,7 @@
 use std::io;
 use std::path::Path;
 
-use hindmost_core::reproduction::{Claim, Estimate, Expected, Figure, Measured, RankedValue, Ranking, StatedBy};
+use hindmost_claims::{Claim, Estimate, Expected, Figure, Measured, RankedValue, Ranking, StatedBy};
 use hindmost_sim::records::{Extra, Format, JOB_COLUMNS, Kind, Value, job_row, of_job, write_table};
 
 use crate::reproduce::Made;

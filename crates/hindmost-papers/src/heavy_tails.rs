@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use hindmost_core::reproduction::{BesideMean, Estimate, HeavyTails};
+use hindmost_claims::{BesideMean, Estimate, HeavyTails};
 
 use crate::data::{ClaimSpec, PaperError, ReadingSpec};
 use crate::evaluate::Evaluator;

@@ -12,7 +12,7 @@
 //! data and, at most, a [metric] or a formula. A reader can [add a reading](Paper::add_reading) or a whole paper
 //! without compiling.
 //!
-//! A [`Reproduction`](hindmost_core::reproduction::Reproduction) contains the claims with their verdicts and all
+//! A [`Reproduction`](hindmost_claims::Reproduction) contains the claims with their verdicts and all
 //! numbers as data; `hindmost-report` turns it into text, Markdown and HTML.
 //!
 //! ```no_run

@@ -1,6 +1,6 @@
 //! Points of curves that a paper's text states, and the measured curves near them.
 
-use hindmost_core::reproduction::{CurvePoint, Figure};
+use hindmost_claims::{CurvePoint, Figure};
 use hindmost_math::statistics::mean;
 
 use crate::data::{ClaimSpec, FigureSpec, PaperError, PartSpec, ReadingSpec, WorldSpec};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use hindmost_core::cluster::Placement;
-use hindmost_core::reproduction::{
-    Claim, Coverage, CurvePoint, Figure, HeavyTails, Reproduction, StatedBy, Status, Verdict,
+use hindmost_claims::{
+    Claim, Coverage, CurvePoint, Expected, Figure, HeavyTails, Measured, Part, Reproduction, StatedBy, Status, Verdict,
 };
+use hindmost_core::cluster::Placement;
 use hindmost_math::suggest::did_you_mean;
 use hindmost_sim::experiment::Execution;
 
@@ -172,43 +172,28 @@ fn screening_seeds(paper: &Paper, runs: &Runs<'_>) -> u32 {
 
 /// Returns a claim with other values under the reading of `measured`: that of the main part, then those of the others.
 /// Readings that had the same values in all parts run the same simulations, so they get the new values too.
-fn with_measured(claim: &Claim, measured: &[hindmost_core::reproduction::Measured]) -> Claim {
-    use hindmost_core::reproduction::Part;
+fn with_measured(claim: &Claim, measured: &[Measured]) -> Claim {
     let means = |reading: &str| -> Vec<Option<f64>> {
-        let of = |readings: &[hindmost_core::reproduction::Measured]| {
-            readings.iter().find(|one| one.reading == reading).and_then(|one| one.mean)
-        };
+        let of = |readings: &[Measured]| readings.iter().find(|one| one.reading == reading).and_then(|one| one.mean);
         claim.parts().map(|(_, readings)| of(readings)).collect()
     };
     let before = measured.first().map(|new| means(&new.reading)).unwrap_or_default();
-    let put = |part: &Part, new: Option<&hindmost_core::reproduction::Measured>| {
+    let put = |part: &Part, new: Option<&Measured>| {
         let mut readings = part.readings.clone();
         if let Some(new) = new {
             for place in readings.iter_mut().filter(|one| one.reading == new.reading || means(&one.reading) == before) {
-                *place = hindmost_core::reproduction::Measured { reading: place.reading.clone(), ..new.clone() };
+                *place = Measured { reading: place.reading.clone(), ..new.clone() };
             }
         }
         Part::judge(part.expected, readings)
     };
     let main = put(&Part { expected: claim.expected, readings: claim.readings.clone() }, measured.first());
     let also = claim.also.iter().enumerate().map(|(at, part)| put(part, measured.get(at + 1))).collect();
-    let judged = Claim::judge(&claim.id, &claim.claimed, &claim.section, main, also, claim.comment.as_str());
-    Claim {
-        number: claim.number,
-        quote: claim.quote.clone(),
-        in_abstract: claim.in_abstract,
-        in_headline: claim.in_headline,
-        of_baseline: claim.of_baseline,
-        stated_by: claim.stated_by,
-        is_slip: claim.is_slip,
-        status: claim.status,
-        confirmed: claim.confirmed.clone(),
-        ..judged
-    }
+    claim.clone().with_parts(main, also)
 }
 
 /// The values of claims measured again: id and the value of each part.
-type Again = Vec<(String, Vec<hindmost_core::reproduction::Measured>)>;
+type Again = Vec<(String, Vec<Measured>)>;
 
 /// Returns whether a claim is in the abstract or in the headline.
 fn is_in_front(paper: &Paper, claim: &ClaimSpec) -> bool {
@@ -231,7 +216,7 @@ fn measure_again<'p>(
         let mut values = Vec::new();
         for part in &claim.part {
             let mut measured = evaluator.under(part, reading, Some(seeds))?;
-            let expected = part.expected().unwrap_or(hindmost_core::reproduction::Expected::at_least(f64::NAN));
+            let expected = part.expected().unwrap_or(Expected::at_least(f64::NAN));
             measured.holds = expected.accepts(measured.mean, measured.ci95);
             values.push(measured);
         }

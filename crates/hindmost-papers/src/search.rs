@@ -1,6 +1,6 @@
 //! The search for the reading under which most claims hold together, and what decides the headline.
 
-use hindmost_core::reproduction::{Calibrated, Claim, Factor, Reading, Search, Status};
+use hindmost_claims::{Calibrated, Claim, Factor, Reading, Search, Status};
 use hindmost_math::random::{hash, unit};
 use hindmost_math::statistics::quantile;
 

@@ -1,6 +1,6 @@
 //! The tables of figures.
 
-use hindmost_core::reproduction::{Cell, DataTable, Plot, PlotShape};
+use hindmost_claims::{Cell, DataTable, Plot, PlotShape};
 use hindmost_math::statistics::{mean, student_interval};
 
 use crate::data::{ColumnSpec, FigureSpec, PaperError, ReadingSpec, SweepSpec, TableKind, TableSpec, WorldSpec};

@@ -18,7 +18,7 @@ mod report;
 pub(crate) mod tests;
 mod wording;
 
-use hindmost_core::reproduction::Reproduction;
+use hindmost_claims::Reproduction;
 
 use crate::document::{Document, Form, Frame};
 use crate::html::{Step, glossary, name};
@@ -27,6 +27,7 @@ use figure::figure_document;
 use first_screen::QUANTILE_HEADINGS;
 use plots::figure_plots;
 pub use plots::{PlotFile, pictures};
+pub(crate) use report::begin;
 use report::report;
 use wording::{figure_slugs, slug, slugs};
 

@@ -352,8 +352,8 @@ mod tests {
 
     const ANYWHERE: Situation = Situation { node: NodeId(0), since: Time::ZERO, first_wave: false };
 
-    fn truth(seed: u64, durations: Durations) -> Truth {
-        let model = Model {
+    fn model(seed: u64) -> Model {
+        Model {
             seed,
             knowledge: Knowledge::Oracle,
             noise: None,
@@ -361,8 +361,11 @@ mod tests {
             common_part: CommonPart::FirstAttempt,
             slow_from: 0.0,
             stragglers: None,
-        };
-        let mut truth = Truth::new(model);
+        }
+    }
+
+    fn truth(seed: u64, durations: Durations) -> Truth {
+        let mut truth = Truth::new(model(seed));
         truth.push(vec![durations]).unwrap();
         truth
     }
@@ -382,10 +385,7 @@ mod tests {
     }
 
     fn correlated(correlation: f64, common_part: CommonPart) -> Truth {
-        let knowledge = Knowledge::Oracle;
-        let model =
-            Model { seed: 3, knowledge, noise: None, correlation, common_part, slow_from: 0.0, stragglers: None };
-        let mut truth = Truth::new(model);
+        let mut truth = Truth::new(Model { correlation, common_part, ..model(3) });
         truth.push(vec![Durations::Drawn(Distribution::pareto(1.5, 1.0).unwrap())]).unwrap();
         truth
     }
@@ -489,16 +489,7 @@ mod tests {
         let number = crate::parameter::Parameter::Number;
         let with = |copies| {
             let stragglers = Some(Stragglers { ratio: number(0.2), slowdown: number(3.0), copies });
-            let model = Model {
-                seed: 5,
-                knowledge: Knowledge::Oracle,
-                noise: None,
-                correlation: 0.0,
-                common_part: CommonPart::FirstAttempt,
-                slow_from: 0.0,
-                stragglers,
-            };
-            let mut truth = Truth::new(model);
+            let mut truth = Truth::new(Model { stragglers, ..model(5) });
             truth.push(vec![Durations::Listed(vec![vec![2.0, 4.0]; 5000])]).unwrap();
             truth
         };
@@ -532,16 +523,7 @@ mod tests {
             slowdown: crate::parameter::Parameter::Number(2.0),
             copies: false,
         });
-        let model = Model {
-            seed: 1,
-            knowledge: Knowledge::Oracle,
-            noise: None,
-            correlation: 0.0,
-            common_part: CommonPart::FirstAttempt,
-            slow_from: 0.0,
-            stragglers,
-        };
-        let mut truth = Truth::new(model);
+        let mut truth = Truth::new(Model { stragglers, ..model(1) });
         let mut shares = Vec::new();
         for job in 0..40 {
             truth.push(vec![Durations::Listed(vec![vec![1.0]; 400])]).unwrap();

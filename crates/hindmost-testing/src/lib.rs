@@ -34,6 +34,11 @@ impl Draw {
         self.number() % end
     }
 
+    /// Returns one of the values.
+    pub fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len() as u64) as usize]
+    }
+
     /// Returns true once in so many calls, on average.
     pub fn one_in(&mut self, calls: u64) -> bool {
         self.below(calls) == 0

@@ -60,7 +60,8 @@ mod tests {
     use super::*;
     use crate::ids::{AttemptId, NodeId};
     use crate::record::{Decision, Event};
-    use crate::resources::{Dimensions, Resources};
+    use crate::resources::Resources;
+    use crate::testing::machines;
     use crate::time::Time;
     use crate::workload::{JobSpec, PhaseSpec};
 
@@ -72,12 +73,7 @@ mod tests {
 
     /// Four nodes of one slot, and a job with a phase of three tasks and one that waits for it.
     fn cluster() -> Cluster {
-        let mut cluster = Cluster::new(Dimensions::one_slot());
-        for node in 0..4 {
-            let (name, capacity) = (format!("n{node}").into(), Resources::ONE_SLOT);
-            let joined = Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None, power: None };
-            cluster.apply_event(Time::ZERO, &joined).unwrap();
-        }
+        let mut cluster = machines(4);
         let phases = vec![phase("first", 3, &[]), phase("second", 2, &[0])];
         let spec = JobSpec { deadline: Some(Time(7)), ..JobSpec::new("j", phases) };
         cluster.apply_event(Time(2), &Event::JobArrived { job: JOB, spec: spec.into() }).unwrap();

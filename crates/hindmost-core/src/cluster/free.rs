@@ -192,12 +192,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    fn amount(cpus: u64, memory: u64) -> Resources {
-        let mut amount = Resources::NONE;
-        (amount.0[0], amount.0[1]) = (cpus, memory);
-        amount
-    }
+    use crate::testing::amount;
 
     proptest! {
         #[test]

@@ -231,7 +231,7 @@ mod tests {
     use super::*;
     use crate::ids::{AttemptId, NodeId};
     use crate::record::{Decision, Event};
-    use crate::resources::Dimensions;
+    use crate::testing::machines;
     use crate::workload::InputSpec;
 
     /// Phases as (number of tasks, parents, tasks finished before the job arrived).
@@ -248,12 +248,7 @@ mod tests {
     }
 
     fn arrived(spec: JobSpec) -> Result<Cluster, RecordError> {
-        let mut cluster = Cluster::new(Dimensions::one_slot());
-        for node in 0..4 {
-            let (name, capacity) = (format!("n{node}").into(), Resources::ONE_SLOT);
-            let joined = Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None, power: None };
-            cluster.apply_event(Time::ZERO, &joined)?;
-        }
+        let mut cluster = machines(4);
         cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JobId(0), spec: spec.into() })?;
         Ok(cluster)
     }

@@ -310,6 +310,7 @@ mod tests {
     use crate::ids::JobId;
     use crate::record::{Decision, Event};
     use crate::resources::Dimensions;
+    use crate::testing::add_nodes;
     use crate::time::Time;
 
     /// Returns a cluster of nodes with these capacities in cpus and these speeds.
@@ -387,15 +388,7 @@ mod tests {
     #[test]
     fn a_random_idle_machine_is_any_one_equally_often() {
         let mut cluster = Cluster::new(Dimensions::one_slot()).with_placement(Placement::Random, 5);
-        for node in (0..300).map(NodeId) {
-            let (name, capacity) = ("m".into(), Resources::ONE_SLOT);
-            cluster
-                .apply_event(
-                    Time::ZERO,
-                    &Event::NodeJoined { node, name, capacity, speed: 1.0, rack: None, power: None },
-                )
-                .unwrap();
-        }
+        add_nodes(&mut cluster, std::iter::repeat_n(Resources::ONE_SLOT, 300));
         is_uniform(&(0..300).collect::<Vec<_>>(), |task| cluster.find_node(task, &Resources::ONE_SLOT, |_, _| true));
         for node in (0..300).filter(|node| node % 60 != 7).map(NodeId) {
             cluster.apply_event(Time::ZERO, &Event::NodeLost { node, time_is_up: false }).unwrap();

@@ -287,12 +287,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    fn amount(cpus: u64, memory: u64) -> Resources {
-        let mut amount = Resources::NONE;
-        (amount.0[0], amount.0[1]) = (cpus, memory);
-        amount
-    }
+    use crate::testing::amount;
 
     fn node(speed: u32, capacity: (u64, u64), free: (u64, u64), up: bool) -> Node {
         let capacity = amount(capacity.0 + 1, capacity.1 + 1);

@@ -129,7 +129,7 @@ mod tests {
     use super::*;
     use crate::ids::{AttemptId, JobId, NodeId};
     use crate::record::{Decision, Event};
-    use crate::resources::{Dimensions, Resources};
+    use crate::testing::machines;
     use crate::time::Time;
     use crate::workload::{JobSpec, PhaseSpec};
 
@@ -141,10 +141,7 @@ mod tests {
 
     /// A node of one slot, and a job with a phase of three tasks and one that waits for it.
     fn cluster() -> Cluster {
-        let mut cluster = Cluster::new(Dimensions::one_slot());
-        let (name, capacity) = ("n".into(), Resources::ONE_SLOT);
-        let joined = Event::NodeJoined { node: NodeId(0), name, capacity, speed: 1.0, rack: None, power: None };
-        cluster.apply_event(Time::ZERO, &joined).unwrap();
+        let mut cluster = machines(1);
         let phases = vec![phase("first", 3, &[]), phase("second", 1, &[0])];
         let spec = JobSpec::new("j", phases);
         cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JOB, spec: spec.into() }).unwrap();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::ids::TaskId;
 use crate::resources::{Dimensions, Resources};
+use crate::testing::add_nodes;
 use crate::workload::{DemandByName, JobSpec, PhaseSpec};
 
 use super::*;
@@ -15,18 +16,7 @@ const TASK: TaskId = TaskId { job: JOB, phase: 0, index: 0 };
 /// Returns a cluster of two one-slot nodes, with a job that has one phase of ten tasks.
 fn cluster() -> Cluster {
     let mut cluster = Cluster::new(Dimensions::of([&DemandByName::new()]).unwrap());
-    for at in 0..2 {
-        let name = format!("n{at}").into();
-        let event = Event::NodeJoined {
-            node: NodeId(at),
-            name,
-            capacity: Resources::ONE_SLOT,
-            speed: 1.0,
-            rack: None,
-            power: None,
-        };
-        cluster.apply_event(Time::ZERO, &event).unwrap();
-    }
+    add_nodes(&mut cluster, [Resources::ONE_SLOT; 2]);
     let phase = PhaseSpec { assumed: true, ..PhaseSpec::new("work", 10, 1.0) };
     let spec = JobSpec::new("job", vec![phase]);
     cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JOB, spec: Arc::new(spec) }).unwrap();

@@ -344,8 +344,9 @@ mod tests {
     use super::*;
     use crate::cluster::Job;
     use crate::estimator::{Knowledge, estimator};
-    use crate::ids::{JobId, NodeId};
-    use crate::resources::Dimensions;
+    use crate::ids::JobId;
+    use crate::resources::{Dimensions, Resources};
+    use crate::testing::joined;
 
     /// Sorts jobs by id.
     struct ById;
@@ -379,9 +380,7 @@ mod tests {
         let mut policy = Policy::new(Box::new(ById), vec![Box::new(StopsAndWakes)]);
         policy.keep_reasons();
         let mut cluster = Cluster::new(Dimensions::one_slot());
-        let capacity = crate::resources::Resources::ONE_SLOT;
-        let event =
-            Event::NodeJoined { node: NodeId(0), name: "n".into(), capacity, speed: 1.0, rack: None, power: None };
+        let event = joined(0, Resources::ONE_SLOT);
         let applied = cluster.apply_event(Time::ZERO, &event).unwrap();
         let mut decisions = vec![Decision::Wake { at: Time(9) }];
         policy.observe(&event, applied, &mut cluster, &*estimator(Knowledge::Age), &mut decisions);

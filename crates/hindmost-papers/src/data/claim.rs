@@ -1,6 +1,6 @@
 //! Claims as they stand in a paper's files.
 
-use hindmost_core::reproduction::{Expected, StatedBy};
+use hindmost_claims::{Expected, StatedBy};
 use serde::Deserialize;
 
 /// A claim of the paper: its statement and the values that confirm it.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use hindmost_core::reproduction::StatedBy;
+use hindmost_claims::StatedBy;
 use hindmost_math::plain::Quoted;
 use hindmost_math::suggest::did_you_mean;
 use hindmost_sim::driver::SimulationError;

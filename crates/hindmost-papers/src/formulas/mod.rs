@@ -7,7 +7,7 @@ mod shed;
 mod xu2015;
 mod zhou2018;
 
-use hindmost_core::reproduction::{DataTable, Measured};
+use hindmost_claims::{DataTable, Measured};
 use hindmost_math::suggest::did_you_mean;
 
 /// Computes a value. Several values are those of several cases, all of which must satisfy the claim's rule.

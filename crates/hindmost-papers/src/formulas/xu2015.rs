@@ -6,7 +6,7 @@ mod cutoff;
 mod dual;
 mod sigma;
 
-use hindmost_core::reproduction::Measured;
+use hindmost_claims::Measured;
 use hindmost_math::distribution::Distribution;
 
 use super::{ANALYSIS, Table, Value, one, text};

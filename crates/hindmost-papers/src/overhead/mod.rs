@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 pub mod case;
 
 use case::{Case, Machines, OverheadError, Size};
-use hindmost_core::reproduction::{Cell, DataTable};
+use hindmost_claims::{Cell, DataTable};
 
 use hindmost_sim::driver::SimulationError;
 

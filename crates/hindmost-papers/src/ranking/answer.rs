@@ -1,6 +1,6 @@
 //! The sentences at the top of a ranking: which policies are first, how certain this is, and what they cost.
 
-use hindmost_core::reproduction::{
+use hindmost_claims::{
     GroupKind, GroupMember, OverallValue, RankedGroup, RankedPolicy, RankingLevel, WorldRanking, change_text,
 };
 use hindmost_policies::catalogue::DEFAULT_ORDER;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use hindmost_claims::{RankedKind, RankedPolicy};
 use hindmost_core::power::PowerSpec;
-use hindmost_core::reproduction::{RankedKind, RankedPolicy};
 use hindmost_policies::catalogue::{self, DEFAULT_ORDER, ORDERS, SYSTEMS, spec::PolicySpec};
 use hindmost_sim::parameter::Parameter;
 use hindmost_sim::scenario::{PolicyEntry, Scenario};

@@ -1,6 +1,6 @@
 //! The measures of one run that are ranked.
 
-use hindmost_core::reproduction::Estimate;
+use hindmost_claims::Estimate;
 use hindmost_math::statistics::{mean, quantile, student_interval};
 use hindmost_sim::driver::RunResult;
 

@@ -11,7 +11,7 @@ mod places;
 mod resamples;
 mod words;
 
-use hindmost_core::reproduction::{
+use hindmost_claims::{
     GroupKind, OverallRow, OverallValue, RankedGroup, RankedKind, RankedPolicy, RankedValue, RankedWorld, Ranking,
     RankingLevel, RankingRow, WorldRanking,
 };

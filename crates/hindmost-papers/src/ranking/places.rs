@@ -1,6 +1,6 @@
 //! Ranks of policies from their values on the same seeds.
 
-use hindmost_core::reproduction::Rank;
+use hindmost_claims::Rank;
 use hindmost_math::statistics::{mean, student_interval_at};
 
 /// Confidence of the range of a policy's ranks.

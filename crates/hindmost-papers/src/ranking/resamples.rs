@@ -5,7 +5,7 @@
 //! independently of each other, and all of them stay in the comparison: an interval is about other seeds of these worlds.
 //! Leaving out each world in turn says how much depends on the choice of worlds.
 
-use hindmost_core::reproduction::{GroupKind, GroupMember, RankedGroup};
+use hindmost_claims::{GroupKind, GroupMember, RankedGroup};
 use hindmost_math::bootstrap::resampled_indices;
 use hindmost_math::statistics::{mean, quantile};
 

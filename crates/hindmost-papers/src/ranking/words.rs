@@ -1,6 +1,6 @@
 //! Sentences about a world of a ranking: who is first and last, and what decides it.
 
-use hindmost_core::reproduction::{RankedPolicy, RankingRow, change_text};
+use hindmost_claims::{RankedPolicy, RankingRow, change_text};
 
 use super::data::{FIRST, is_system};
 use super::places::ranks;
@@ -187,7 +187,7 @@ fn joined<T: AsRef<str>>(words: &[T], last_word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use hindmost_core::reproduction::{Estimate, RankedKind, RankedValue};
+    use hindmost_claims::{Estimate, RankedKind, RankedValue};
 
     use super::*;
 

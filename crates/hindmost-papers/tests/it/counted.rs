@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use hindmost_core::reproduction::StatedBy;
+use hindmost_claims::StatedBy;
 use hindmost_papers::{Selection, files};
 
 use crate::made;

@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use hindmost_core::reproduction::Reproduction;
+use hindmost_claims::Reproduction;
 use hindmost_papers::{Folder, Paper, Selection};
 use tempfile::TempDir;
 

@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use hindmost_core::reproduction::Estimate;
+use hindmost_claims::Estimate;
 use hindmost_papers::{Folder, Paper, Selection};
 use tempfile::TempDir;
 

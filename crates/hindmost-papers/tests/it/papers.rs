@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-use hindmost_core::reproduction::Status;
+use hindmost_claims::Status;
 use hindmost_papers::{PaperError, Selection, Size, built_in, names, reproduce, simulations};
 use hindmost_sim::driver::SimulationError;
 use hindmost_sim::experiment::Execution;

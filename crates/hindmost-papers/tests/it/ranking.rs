@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use hindmost_core::reproduction::{GroupKind, RankedKind, Ranking};
+use hindmost_claims::{GroupKind, RankedKind, Ranking};
 use hindmost_papers::Size;
 use hindmost_papers::names;
 use hindmost_papers::ranking::{RankingSelection, rank_all, ranking_simulations};
@@ -32,7 +32,7 @@ fn every_entry_of_the_catalogue_is_ranked_on_every_paper() {
     }
     assert_eq!(ranking.policies[0].policy, "none");
     for paper in names() {
-        let has = |world: &&hindmost_core::reproduction::RankedWorld| world.paper.as_deref() == Some(paper);
+        let has = |world: &&hindmost_claims::RankedWorld| world.paper.as_deref() == Some(paper);
         assert!(ranking.worlds.iter().any(|world| has(&world)), "no world of {paper}");
     }
     assert!(ranking.worlds.iter().filter(|world| world.paper.is_none()).count() >= 3);

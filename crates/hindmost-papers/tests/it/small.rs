@@ -6,8 +6,8 @@
 
 use std::fs;
 
+use hindmost_claims::{Cell, Reproduction, Status, Verdict};
 use hindmost_core::cluster::Placement;
-use hindmost_core::reproduction::{Cell, Reproduction, Status, Verdict};
 use hindmost_papers::{Cache, Folder, Paper, Selection, files};
 use tempfile::TempDir;
 

@@ -159,6 +159,7 @@ pub(crate) mod tests {
     use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
     use hindmost_core::record::{Decision, Event};
     use hindmost_core::resources::{CPUS, Dimensions, MEMORY};
+    use hindmost_core::testing::add_nodes;
     use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
     use proptest::prelude::*;
 
@@ -184,9 +185,7 @@ pub(crate) mod tests {
         let capacity = amounts(1000, 1000);
         let mut cluster = Cluster::new(Dimensions::of([&capacity]).unwrap());
         let capacity = cluster.dimensions().amounts(&capacity).unwrap();
-        let joined =
-            Event::NodeJoined { node: NodeId(0), name: "n".into(), capacity, speed: 1.0, rack: None, power: None };
-        cluster.apply_event(Time::ZERO, &joined).unwrap();
+        add_nodes(&mut cluster, [capacity]);
         cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JobId(0), spec: spec.into() }).unwrap();
         cluster
     }

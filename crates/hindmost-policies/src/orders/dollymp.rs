@@ -358,6 +358,7 @@ mod tests {
     use hindmost_core::ids::NodeId;
     use hindmost_core::record::Decision;
     use hindmost_core::resources::{Dimensions, Resources};
+    use hindmost_core::testing::joined;
     use hindmost_core::time::Time;
     use hindmost_core::workload::JobSpec;
     use hindmost_math::random::{hash, unit};
@@ -386,16 +387,7 @@ mod tests {
         let draw = |what, at| unit(hash(7, what, at, 0));
         for at in 0..300 {
             if at % 40 == 0 {
-                let (node, name) = (NodeId((at / 40) as u32), format!("n{at}").into());
-                let joined = Event::NodeJoined {
-                    node,
-                    name,
-                    capacity: Resources::ONE_SLOT,
-                    speed: 1.0,
-                    rack: None,
-                    power: None,
-                };
-                happen(&joined, &mut cluster, &mut order);
+                happen(&joined((at / 40) as u32, Resources::ONE_SLOT), &mut cluster, &mut order);
             }
             let phase = |name: &str, after: &[u32], what| {
                 let (tasks, mean) = (1 + (4.0 * draw(what, at)) as u32, 20.0 * draw(what + 1, at).powi(3) + 0.1);

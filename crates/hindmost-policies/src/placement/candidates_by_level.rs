@@ -404,12 +404,7 @@ impl Levels {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn amount(cpus: u64, memory: u64) -> Resources {
-        let mut amount = Resources::NONE;
-        (amount.0[0], amount.0[1]) = (cpus, memory);
-        amount
-    }
+    use hindmost_core::testing::amount;
 
     fn candidate(level: u64, cpus: u64, memory: u64) -> Candidate {
         Candidate { level, phase: 0, demand: amount(cpus, memory), penalty: 0.0 }

@@ -118,27 +118,15 @@ impl Fresh {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hindmost_core::ids::NodeId;
-    use hindmost_core::record::Event;
     use hindmost_core::resources::{Dimensions, MEMORY};
-    use hindmost_core::time::Time;
+    use hindmost_core::testing::{add_nodes, amount};
     use hindmost_core::workload::DemandByName;
-
-    fn amount(cpus: u64, memory: u64) -> Resources {
-        let mut amount = Resources::NONE;
-        (amount.0[0], amount.0[1]) = (cpus, memory);
-        amount
-    }
 
     /// Creates a cluster of nodes with these capacities.
     fn cluster(nodes: &[(u64, u64)]) -> Cluster {
         let both = DemandByName::from([("cpus".to_owned(), 1.0), (MEMORY.to_owned(), 1.0)]);
         let mut cluster = Cluster::new(Dimensions::of([&both]).unwrap());
-        for (at, (cpus, memory)) in (0..).zip(nodes) {
-            let (name, capacity) = (format!("n{at}").into(), amount(*cpus, *memory));
-            let joined = Event::NodeJoined { node: NodeId(at), name, capacity, speed: 1.0, rack: None, power: None };
-            cluster.apply_event(Time::ZERO, &joined).unwrap();
-        }
+        add_nodes(&mut cluster, nodes.iter().map(|(cpus, memory)| amount(*cpus, *memory)));
         cluster
     }
 

@@ -2,11 +2,12 @@
 
 use hindmost_core::cluster::Cluster;
 use hindmost_core::estimator::{Knowledge, estimator};
-use hindmost_core::ids::{JobId, NodeId};
+use hindmost_core::ids::JobId;
 use hindmost_core::policy::Policy;
 use hindmost_core::record::{Decision, Event};
 use hindmost_core::resources::Dimensions;
 use hindmost_core::session::{Answers, Session};
+use hindmost_core::testing::joined;
 use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
 use hindmost_policies::catalogue::{ORDERS, SYSTEMS, Setting, build};
@@ -21,9 +22,8 @@ fn two_rounds(policy: Policy) -> Answers {
     session.keep_reasons();
     let mut answers = Answers::default();
     for node in 0..3 {
-        let (name, capacity) = (format!("n{node}").into(), dimensions.amounts(&amounts(4.0)).unwrap());
-        let event = Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None, power: None };
-        session.step(Time::ZERO, &event, &mut answers).unwrap();
+        let capacity = dimensions.amounts(&amounts(4.0)).unwrap();
+        session.step(Time::ZERO, &joined(node, capacity), &mut answers).unwrap();
     }
     for job in 0..2 {
         let phase = |name: &str, after: Vec<u32>| PhaseSpec {

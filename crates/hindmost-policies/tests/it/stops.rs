@@ -3,10 +3,11 @@
 
 use hindmost_core::cluster::{Attempt, Cluster, Placement};
 use hindmost_core::estimator::{Knowledge, estimator};
-use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
+use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::record::{Decision, Event, StopReason};
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::session::{Answers, Session};
+use hindmost_core::testing::joined;
 use hindmost_core::time::Time;
 use hindmost_core::workload::{JobSpec, PhaseSpec};
 use hindmost_math::distribution::Distribution;
@@ -19,8 +20,7 @@ fn begun(policy: &str, knowledge: Knowledge, (machines, tasks): (u32, u32)) -> S
     let mut session = Session::new(cluster, build(&policy.parse().unwrap(), &setting).unwrap(), estimator(knowledge));
     let mut step = |event: Event| session.step(Time::ZERO, &event, &mut Answers::default()).map(drop).unwrap();
     for node in 0..machines {
-        let (name, capacity) = (format!("n{node}").into(), Resources::ONE_SLOT);
-        step(Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None, power: None });
+        step(joined(node, Resources::ONE_SLOT));
     }
     let tail = Distribution::pareto_with_mean(2.0, 1.0).unwrap();
     let phase = PhaseSpec { tail: Some(tail), ..PhaseSpec::new("map", tasks, 1.0) };

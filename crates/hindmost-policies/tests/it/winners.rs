@@ -7,6 +7,7 @@ use hindmost_core::policy::Policy;
 use hindmost_core::record::{Change, Decision, Event, Record};
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::session::{Answers, Session};
+use hindmost_core::testing::joined;
 use hindmost_core::time::Time;
 use hindmost_core::timeline::{AttemptEnd, Timeline};
 use hindmost_core::verify::{Difference, Verified, verify};
@@ -37,11 +38,7 @@ fn found(is_live: bool, keep: &str, ends: &[Event]) -> Result<Verified, Differen
     let mut decides = session();
     let phase = PhaseSpec::new("p", 2, 1.0);
     let spec = JobSpec::new("j", vec![phase]);
-    let mut events: Vec<(u64, Event)> = Vec::new();
-    for node in 0..6 {
-        let (name, capacity) = (format!("n{node}").into(), Resources::ONE_SLOT);
-        events.push((0, Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None, power: None }));
-    }
+    let mut events: Vec<(u64, Event)> = (0..6).map(|node| (0, joined(node, Resources::ONE_SLOT))).collect();
     events.push((0, Event::JobArrived { job: JobId(0), spec: spec.into() }));
     events.push((0, Event::Round));
     events.extend((1..).zip(ends.iter().cloned()));

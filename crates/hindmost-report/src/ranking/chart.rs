@@ -1,6 +1,6 @@
 //! The picture of a ranking: the mean flowtime of each policy in each world.
 
-use hindmost_core::reproduction::{Ranking, RankingLevel};
+use hindmost_claims::{Ranking, RankingLevel};
 
 use super::{GROUPS, change_between, mean_rank, policy, rank_text, sorted};
 use crate::figures::{Drawing, HeatCell, HeatChart, HeatGroup, HeatRow};
@@ -22,7 +22,7 @@ pub fn pictures(ranking: &Ranking) -> Vec<PlotFile> {
 /// Draws the mean flowtimes under one progress model.
 pub(crate) fn chart(ranking: &Ranking, level: &RankingLevel) -> Drawing {
     let row = |at: usize| {
-        let cell = |world: &hindmost_core::reproduction::WorldRanking| {
+        let cell = |world: &hindmost_claims::WorldRanking| {
             let value = &world.rows[at].flowtime;
             let ratio = value.change.mean.map(|change| 1.0 + change / 100.0);
             let tip = format!(

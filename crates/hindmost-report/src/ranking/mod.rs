@@ -6,7 +6,7 @@ mod report;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use hindmost_core::reproduction::{
+use hindmost_claims::{
     Estimate, GroupKind, GroupMember, OverallRow, OverallValue, Rank, RankedGroup, RankedKind, RankedPolicy,
     RankedValue, Ranking, RankingLevel, RankingRow, WorldRanking, change_text,
 };

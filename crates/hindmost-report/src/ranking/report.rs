@@ -1,6 +1,6 @@
 //! The document of a ranking: what it shows, the tables over all worlds, and what decides in each world.
 
-use hindmost_core::reproduction::{OverallRow, RankedKind, Ranking, RankingLevel};
+use hindmost_claims::{OverallRow, RankedKind, Ranking, RankingLevel};
 
 use super::{
     GROUP_CAPTION, GROUPS, change, difference, group_tables, knowledge_table, made_by, mean_rank, mean_rank_interval,
@@ -8,10 +8,11 @@ use super::{
 };
 use crate::document::{Document, Form, Frame, Picture, Role, Table, Text};
 use crate::html::{Step, glossary};
-use crate::reproduction::PlotFile;
+use crate::reproduction::{PlotFile, begin};
 use crate::table::{Column, named, narrowed};
 use crate::text::full;
 
+const HEADING: &str = "Ranking of all policies";
 /// Largest width of names in a terminal.
 const NAMES: usize = 28;
 
@@ -81,32 +82,14 @@ pub fn html_page(ranking: &Ranking, again: &[Step]) -> String {
     let mut document = Document::new(Form::Page);
     opening(&mut document, ranking);
     all_tables(&mut document, ranking);
-    let heading = heading(ranking);
+    let heading = format!("{HEADING}{}", if ranking.quick { " (quick)" } else { "" });
     let (lead, glossary) = (full(&ranking.title), glossary::ranking());
     document.page(&Frame { title: heading.clone(), heading, lead, glossary, again })
 }
 
-fn heading(ranking: &Ranking) -> String {
-    format!("Ranking of all policies{}", if ranking.quick { " (quick)" } else { "" })
-}
-
 fn opening(document: &mut Document, ranking: &Ranking) {
-    match document.form() {
-        Form::Terminal => {
-            let quick = if ranking.quick { " (quick)" } else { "" };
-            document.paragraph(format!("{}{quick}: {}", ranking.paper, ranking.title));
-            document.gap();
-        }
-        Form::Markdown => {
-            document.heading(1, heading(ranking));
-            document.paragraph(format!("{}.", ranking.title));
-        }
-        Form::Page => {}
-    }
-    for (at, sentence) in ranking.answer.iter().enumerate() {
-        let text = if at == 0 { Text::default().strong(sentence) } else { sentence.into() };
-        document.paragraph_as(Role::Answer, text);
-    }
+    let Ranking { paper, title, quick, answer, .. } = ranking;
+    begin(document, (paper, HEADING, title), *quick, answer.iter().map(|sentence| (sentence.as_str(), "")));
 }
 
 fn all_tables(document: &mut Document, ranking: &Ranking) {

@@ -1,6 +1,6 @@
 //! Tests of the text, the Markdown and the picture of a ranking.
 
-use hindmost_core::reproduction::{Estimate, GroupKind, GroupMember, OverallValue, RankedGroup, RankedWorld};
+use hindmost_claims::{Estimate, GroupKind, GroupMember, OverallValue, RankedGroup, RankedWorld};
 
 use super::*;
 use crate::figures::HOSTILE;

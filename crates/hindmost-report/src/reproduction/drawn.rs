@@ -1,6 +1,6 @@
 //! What of a table is drawn.
 
-use hindmost_core::reproduction::{Cell, DataTable, Plot};
+use hindmost_claims::{Cell, DataTable, Plot};
 
 /// Returns the text of a cell; `None` if the cell has a number.
 pub(super) fn text_of(cell: &Cell) -> Option<&str> {

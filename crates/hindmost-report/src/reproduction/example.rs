@@ -1,10 +1,10 @@
 //! A reproduction for tests: two figures, claims of several parts, a search over five readings, and points of curves.
 
-use hindmost_core::cluster::Placement;
-use hindmost_core::reproduction::{
+use hindmost_claims::{
     BesideMean, Calibrated, Cell, Claim, Coverage, CurvePoint, DataTable, Estimate, Expected, Factor, Figure,
     HeavyTails, Measured, Part, Plot, PlotShape, Reading, Reproduction, Search, Status,
 };
+use hindmost_core::cluster::Placement;
 
 const READINGS: [&str; 5] = ["base", "oracle", "age", "late", "fair"];
 

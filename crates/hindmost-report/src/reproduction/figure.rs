@@ -1,6 +1,6 @@
 //! The document of a figure: its pictures, and its claims and numbers under all readings.
 
-use hindmost_core::reproduction::{Claim, Figure, Reproduction, Verdict};
+use hindmost_claims::{Claim, Figure, Reproduction, Verdict};
 
 use super::Names;
 use super::first_screen::best_value;

@@ -1,6 +1,6 @@
 //! What a reader sees first: the answer, the claims of the abstract, what decides them, and what was tested.
 
-use hindmost_core::reproduction::{
+use hindmost_claims::{
     BesideMean, Claim, Factor, HeavyTails, Measured, Reading, Reproduction, Status, number_text, rounded_text,
     with_unit,
 };

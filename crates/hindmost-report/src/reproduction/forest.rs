@@ -1,6 +1,6 @@
 //! The picture of the abstract's claims: the claimed ranges and the measured values.
 
-use hindmost_core::reproduction::{Claim, Expected, Measured, Reproduction, Status, rounded_text, with_unit};
+use hindmost_claims::{Claim, Expected, Measured, Reproduction, Status, rounded_text, with_unit};
 
 use super::wording::span_of;
 use crate::figures::{Axis, Drawing, ForestChart, ForestPanel, ForestRow, ForestValue, Unit};

@@ -1,6 +1,6 @@
 //! The matrix of readings and claims, and what was found by searching the readings.
 
-use hindmost_core::reproduction::{Reading, Reproduction, Search, Status, number_text};
+use hindmost_claims::{Reading, Reproduction, Search, Status, number_text};
 
 use super::wording::seeds;
 

@@ -1,6 +1,6 @@
 //! Draws the figures of a paper from the numbers of its reproduction.
 
-use hindmost_core::reproduction::{Cell, DataTable, Figure, Plot, PlotShape, Reproduction};
+use hindmost_claims::{Cell, DataTable, Figure, Plot, PlotShape, Reproduction};
 
 use super::drawn::{drawn_rows, is_drawn, text_of};
 use super::forest::{FOREST_FILE, forest, forest_caption};

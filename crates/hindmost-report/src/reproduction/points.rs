@@ -1,6 +1,6 @@
 //! Points of curves that a paper's text states, and their distances from the measured curves.
 
-use hindmost_core::reproduction::{CurvePoint, DataTable, Figure, PlotShape, number_text};
+use hindmost_claims::{CurvePoint, DataTable, Figure, PlotShape, number_text};
 
 use super::drawn::{drawn_rows, is_drawn, text_of};
 use crate::figures::{Series, Stated};

@@ -1,6 +1,6 @@
 //! The document of a reproduction: the answer, the claims of the abstract, what decides them, and all claims and readings.
 
-use hindmost_core::reproduction::{Claim, Measured, Reading, Reproduction, Verdict};
+use hindmost_claims::{Claim, Measured, Reading, Reproduction, Verdict};
 
 use super::first_screen::{Value, base_value, beside_base, best_value, coverage, factors, minutes, quantiles};
 use super::forest::{FOREST_FILE, forest, forest_caption};
@@ -31,6 +31,34 @@ pub(super) fn report(reproduction: &Reproduction, form: Form, names: &Names) -> 
         part(&report, &mut document);
     }
     document
+}
+
+/// Begins the document of a reproduction or a ranking, given its name, heading and title: with what it is about and the answer, of which
+/// each sentence is given as its opening and its details.
+pub(crate) fn begin<'a>(
+    document: &mut Document,
+    (name, heading, title): (&str, &str, &str),
+    is_quick: bool,
+    answer: impl ExactSizeIterator<Item = (&'a str, &'a str)>,
+) {
+    let quick = if is_quick { " (quick)" } else { "" };
+    match document.form() {
+        Form::Terminal => {
+            document.paragraph(format!("{name}{quick}: {title}"));
+            if answer.len() > 0 {
+                document.gap();
+            }
+        }
+        Form::Markdown => {
+            document.heading(1, format!("{heading}{quick}"));
+            document.paragraph(format!("{title}."));
+        }
+        Form::Page => {}
+    }
+    for (at, (opening, details)) in answer.enumerate() {
+        let text = if at == 0 { Text::default().strong(opening) } else { opening.into() };
+        document.paragraph_as(Role::Answer, text.plain(details));
+    }
 }
 
 /// Returns how good a verdict is.
@@ -69,26 +97,9 @@ struct Report<'a> {
 
 impl Report<'_> {
     fn opening(&self, document: &mut Document) {
-        let (paper, title) = (&self.reproduction.paper, &self.reproduction.title);
-        let quick = if self.reproduction.quick { " (quick)" } else { "" };
-        match document.form() {
-            Form::Terminal => {
-                document.paragraph(format!("{paper}{quick}: {title}"));
-                if !self.reproduction.answer.is_empty() {
-                    document.gap();
-                }
-            }
-            Form::Markdown => {
-                document.heading(1, format!("{paper} reproduced{quick}"));
-                document.paragraph(format!("{title}."));
-            }
-            Form::Page => {}
-        }
-        for (at, sentence) in self.reproduction.answer.iter().enumerate() {
-            let (opening, details) = opening(sentence.trim());
-            let text = if at == 0 { Text::default().strong(opening) } else { opening.into() };
-            document.paragraph_as(Role::Answer, text.plain(details));
-        }
+        let Reproduction { paper, title, quick, answer, .. } = self.reproduction;
+        let sentences = answer.iter().map(|sentence| opening(sentence.trim()));
+        begin(document, (paper, &format!("{paper} reproduced"), title), *quick, sentences);
     }
 
     /// Returns the link to claim `at`, counted from 0, of figure `figure`.

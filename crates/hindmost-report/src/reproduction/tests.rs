@@ -1,8 +1,6 @@
 //! Tests of the Markdown, the text and the pictures of a reproduction.
 
-use hindmost_core::reproduction::{
-    Cell, DataTable, Factor, Measured, Part, Plot, PlotShape, Reading, Reproduction, StatedBy,
-};
+use hindmost_claims::{Cell, DataTable, Factor, Measured, Part, Plot, PlotShape, Reading, Reproduction, StatedBy};
 
 use super::example::example;
 use super::forest::{forest, forest_caption};

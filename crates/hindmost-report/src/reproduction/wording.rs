@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use hindmost_core::cluster::Placement;
-use hindmost_core::reproduction::{
+use hindmost_claims::{
     Cell, Claim, DataTable, Measured, Reproduction, StatedBy, Status, Verdict, given_text, number_text, rounded_text,
     with_unit,
 };
+use hindmost_core::cluster::Placement;
 
 use crate::text::{capitalised, counted};
 

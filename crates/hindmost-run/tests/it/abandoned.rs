@@ -2,63 +2,22 @@
 
 use std::fs;
 
-use hindmost_core::cluster::{Attempt, Cluster, Job};
+use hindmost_core::cluster::Attempt;
 use hindmost_core::metrics::RunState;
-use hindmost_core::policy::order::Order;
+use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Pass, Policy, Round, Seen, View};
-use hindmost_core::record::{Change, Decision, Event};
+use hindmost_core::record::{Change, Decision};
+use hindmost_core::testing::AtDeadline;
 use hindmost_core::time::Time;
 use hindmost_core::timeline::AttemptEnd;
+use hindmost_policies::orders::fifo::Fifo;
+use hindmost_policies::placement::job_by_job::Originals;
 
 use crate::fake_engine::from_progress;
-use crate::test_run::{TestRun, entries, journal_text, records, scratch, silently, takes, verified_as};
-
-/// Sorts jobs by id.
-struct ById;
-
-impl Order for ById {
-    fn key(&self, job: &Job, _cluster: &Cluster) -> f64 {
-        f64::from(job.id().0)
-    }
-}
-
-/// Starts every pending task that fits.
-struct Originals;
-
-impl Pass for Originals {
-    fn decide(&mut self, round: &mut Round<'_>) {
-        let next = |round: &Round<'_>| round.cluster().jobs().find_map(|job| job.next_runnable(|_| true, |_| true));
-        while let Some(task) = next(round) {
-            if round.start_copies(task, 1).started == 0 {
-                return;
-            }
-        }
-    }
-}
-
-/// Abandons the job at its deadline.
-struct AtDeadline;
-
-impl Pass for AtDeadline {
-    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
-        let Seen::Event(Event::JobArrived { job, .. }, _) = seen else { return };
-        if let Some(deadline) = view.cluster.job(*job).and_then(Job::deadline) {
-            view.wake(deadline);
-        }
-    }
-
-    fn decide(&mut self, round: &mut Round<'_>) {
-        let now = round.cluster().now();
-        let late = |job: &&Job| !job.is_over() && job.deadline().is_some_and(|deadline| deadline <= now);
-        let late = round.cluster().jobs().find(late).map(Job::id);
-        if let Some(job) = late {
-            assert!(round.abandon(job));
-        }
-    }
-}
+use crate::test_run::{TestRun, entries, journal_text, new_folder, records, scratch, silently, takes, verified_as};
 
 fn abandons() -> Policy {
-    Policy::new(Box::new(ById), vec![Box::new(AtDeadline), Box::new(Originals)])
+    Policy::new(Box::new(Fifo), vec![Box::new(AtDeadline), Box::new(Originals::of(Which::Any))])
 }
 
 /// Four tasks of 10 s on two cpus, and a phase that waits for them; the deadline is at 15 s.
@@ -93,9 +52,7 @@ fn an_abandoned_job_is_not_continued() {
     let test_run = late_job();
     let folder = scratch();
     let plan = test_run.plan(folder.path());
-    let whole = folder.path().join("whole");
-    fs::create_dir(&whole).unwrap();
-    let whole = whole.canonicalize().unwrap();
+    let whole = new_folder(folder.path(), "whole");
     test_run.run_in(&plan, &whole, false, &mut test_run.checked_engine(&plan, &whole)).unwrap();
     let made = |change: &Change| matches!(change, Change::Decision(Decision::Abandon { .. }));
     let all = records(&whole);
@@ -137,7 +94,7 @@ impl Pass for FromHalf {
 }
 
 fn from_half() -> Policy {
-    Policy::new(Box::new(ById), vec![Box::new(FromHalf), Box::new(Originals)])
+    Policy::new(Box::new(Fifo), vec![Box::new(FromHalf), Box::new(Originals::of(Which::Any))])
 }
 
 #[test]

@@ -16,7 +16,7 @@ use hindmost_run::engine::{END_MARKER, end_line};
 use hindmost_run::job_file::Plan;
 
 use crate::checked_engine::{CheckedEngine, Died};
-use crate::test_run::{TestRun, is_sound, open, result, scratch, silently, takes, tasks};
+use crate::test_run::{TestRun, is_sound, new_folder, open, result, scratch, silently, takes, tasks};
 
 /// Returns which attempt wrote each task's result.
 pub fn contents(plan: &Plan, out: &Path) -> BTreeMap<TaskId, String> {
@@ -89,19 +89,14 @@ fn some_end(plan: &Plan, out: &Path, left: BTreeSet<AttemptId>, seed: u64) -> BT
 fn crashes_everywhere(test_run: &TestRun) {
     let folder = scratch();
     let plan = test_run.plan(folder.path());
-    let new_folder = |name: &str| {
-        let out = folder.path().join(name);
-        fs::create_dir(&out).unwrap();
-        out.canonicalize().unwrap()
-    };
-    let out = new_folder("whole");
+    let out = new_folder(folder.path(), "whole");
     let mut checked_engine = test_run.checked_engine(&plan, &out);
     let outcome = test_run.run_in(&plan, &out, false, &mut checked_engine).unwrap();
     check_end(&plan, &out, &outcome, &BTreeMap::new());
     let moments = checked_engine.moments;
     println!("{} moments", moments.len());
     for (number, moment) in moments.iter().enumerate() {
-        let out = new_folder(&number.to_string());
+        let out = new_folder(folder.path(), &number.to_string());
         let mut next_death = Some(*moment);
         let (mut left, mut seed, mut crashes) = (BTreeSet::new(), mix(number as u64), 0);
         let (outcome, held) = loop {
@@ -153,9 +148,7 @@ fn a_copy_that_is_stopped_for_two_reasons_counts_once() {
     let plan = test_run.plan(folder.path());
     let (out, left) = (1..)
         .find_map(|calls| {
-            let out = folder.path().join(calls.to_string());
-            fs::create_dir(&out).unwrap();
-            let out = out.canonicalize().unwrap();
+            let out = new_folder(folder.path(), &calls.to_string());
             let mut checked_engine = test_run.checked_engine(&plan, &out);
             checked_engine.dies_after = Some(calls);
             let ProcessRun::Died(left) = run_until_death(&test_run, &plan, &out, false, &mut checked_engine, false)

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use hindmost_core::metrics::RunState;
 use hindmost_core::timeline::{AttemptEnd, Cause};
 
-use crate::test_run::{FinishedRun, TestRun, fails, scratch, takes, tasks, vanishes};
+use crate::test_run::{FinishedRun, TestRun, fails, new_folder, scratch, takes, tasks, vanishes};
 
 fn failed(end: &AttemptEnd) -> bool {
     matches!(end, AttemptEnd::Failed(Cause::Own(_)))
@@ -65,9 +65,7 @@ fn a_failed_job_is_resumed_after_its_command_is_fixed() {
         if launch.attempt.task.index == 6 && !now_works.get() { fails(1.0) } else { takes(5.0) }
     });
     let folder = scratch();
-    let (plan, out) = (test_run.plan(folder.path()), folder.path().join("out"));
-    std::fs::create_dir(&out).unwrap();
-    let out = out.canonicalize().unwrap();
+    let (plan, out) = (test_run.plan(folder.path()), new_folder(folder.path(), "out"));
     let mut checked_engine = test_run.checked_engine(&plan, &out);
     let outcome = test_run.run_in(&plan, &out, false, &mut checked_engine).unwrap();
     assert_eq!(outcome.summary.state, RunState::Failed);

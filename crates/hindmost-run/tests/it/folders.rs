@@ -9,7 +9,7 @@ use hindmost_core::metrics::RunState;
 use hindmost_run::store::{Commit, Store};
 
 use crate::crashes::contents;
-use crate::test_run::{TestRun, entries, fails, journal_text, key, open, result, scratch, takes, tasks};
+use crate::test_run::{TestRun, entries, fails, journal_text, key, new_folder, open, result, scratch, takes, tasks};
 
 /// Makes the output of a task's first attempt its result.
 fn put_result(store: &mut Store, task: TaskId) {
@@ -46,9 +46,7 @@ fn a_manifest_whose_last_line_is_cut_short_costs_one_result_once() {
     // What is left of the line: almost nothing, a half, or all but its end.
     let kept: [fn(usize) -> usize; 3] = [|_| 1, |length| length / 2, |length| length - 1];
     for (number, kept) in kept.into_iter().enumerate() {
-        let out = folder.path().join(number.to_string());
-        fs::create_dir(&out).unwrap();
-        let out = out.canonicalize().unwrap();
+        let out = new_folder(folder.path(), &number.to_string());
         let run = |resume| {
             let mut checked_engine = test_run.checked_engine(&plan, &out);
             let outcome = test_run.run_in(&plan, &out, resume, &mut checked_engine).unwrap();
@@ -73,9 +71,7 @@ fn incomplete_files_of_killed_processes_are_removed_also_if_nothing_is_left_to_r
     let test_run = TestRun::on("n1:1").phase("map", 1).policy("none");
     let folder = scratch();
     let plan = test_run.plan(folder.path());
-    let out = folder.path().join("out");
-    fs::create_dir(&out).unwrap();
-    let out = out.canonicalize().unwrap();
+    let out = new_folder(folder.path(), "out");
     let run = |resume| test_run.run_in(&plan, &out, resume, &mut test_run.checked_engine(&plan, &out)).unwrap();
     assert_eq!(run(false).summary.state, RunState::Done);
     let incomplete = ["report.html.part", "results.tsv.part", ".hindmost/job.json.part", ".hindmost/summary.json.part"];
@@ -97,9 +93,7 @@ fn a_run_that_dies_before_it_puts_its_journal_away_begins_again() {
         if is_good { takes(1.0) } else { fails(1.0) }
     });
     let folder = scratch();
-    let (plan, out) = (test_run.plan(folder.path()), folder.path().join("out"));
-    fs::create_dir(&out).unwrap();
-    let out = out.canonicalize().unwrap();
+    let (plan, out) = (test_run.plan(folder.path()), new_folder(folder.path(), "out"));
     let outcome = test_run.run_in(&plan, &out, false, &mut test_run.checked_engine(&plan, &out)).unwrap();
     assert_eq!(outcome.summary.state, RunState::Failed);
     let (journal, held) = (journal_text(&out), contents(&plan, &out));

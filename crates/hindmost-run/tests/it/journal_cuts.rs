@@ -16,10 +16,10 @@ use hindmost_math::random::mix;
 use hindmost_run::engine::{END_MARKER, end_line};
 use hindmost_run::job_file::Plan;
 use hindmost_run::store::Store;
-use hindmost_testing::{cases, seed};
+use hindmost_testing::{Draw, cases, seed};
 
 use crate::crashes::{check_end, contents};
-use crate::test_run::{TestRun, journal_text, key, open, scratch, takes};
+use crate::test_run::{TestRun, journal_text, key, new_folder, open, scratch, takes};
 
 /// An attempt that has started and not ended by the end of a journal.
 #[derive(Clone, Debug)]
@@ -144,20 +144,6 @@ const LATE: [State; 9] = [
     InPlaceRemoved,
 ];
 
-/// A source of random numbers.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = mix(self.0);
-        (self.0 >> 20) as usize % end
-    }
-
-    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len())]
-    }
-}
-
 /// Creates the files of an attempt in this state.
 fn put(store: &mut Store, attempt: AttemptId, state: State) {
     if matches!(state, NotStarted | Removed) {
@@ -215,7 +201,7 @@ fn rebuild(
     // The run began just now, or 1 s or 100 s earlier.
     let job = out.join(".hindmost/job.json");
     let mut record: serde_json::Value = serde_json::from_str(&fs::read_to_string(&job).unwrap()).unwrap();
-    let began = record["began"].as_u64().unwrap() - draw.of(&[0, 1_000_000_000, 100_000_000_000]);
+    let began = record["began"].as_u64().unwrap() - draw.one_of(&[0, 1_000_000_000, 100_000_000_000]);
     record["began"] = began.into();
     record["began_since_boot"] = serde_json::Value::Null;
     fs::write(&job, record.to_string()).unwrap();
@@ -236,11 +222,11 @@ fn rebuild(
         let mut state = if waits {
             NotStarted
         } else if !unended.running && draw.below(3) == 0 {
-            draw.of(&EARLY)
+            draw.one_of(&EARLY)
         } else if draw.below(8) == 0 {
             Removed
         } else {
-            draw.of(&LATE)
+            draw.one_of(&LATE)
         };
         // The journal says that the attempt has started, so it has a folder.
         if unended.running && matches!(state, NotStarted) {
@@ -252,7 +238,7 @@ fn rebuild(
     let mut still_running: BTreeSet<AttemptId> =
         states.iter().filter(|(_, state)| **state == StillRunning).map(|(attempt, _)| *attempt).collect();
     for attempt in state.lost.iter().filter(|attempt| !state.won.contains_key(&attempt.task)) {
-        let state = draw.of(&[StillRunning, Killed, EndedWell, EndedBadly, Removed, Removed]);
+        let state = draw.one_of(&[StillRunning, Killed, EndedWell, EndedBadly, Removed, Removed]);
         // An attempt of a task that may not be copied is killed before another attempt of the task starts.
         if state == StillRunning && plan.phases[attempt.task.phase as usize].idempotent {
             still_running.insert(*attempt);
@@ -297,7 +283,7 @@ fn resume_from(test_run: &TestRun, plan: &Plan, folder: &Path, past: &Past, leng
         }
         // A journal that was cut before the job arrived has begun again and may be shorter now.
         length = length.min(journal.len());
-        length += draw.below(journal.len() - length + 1);
+        length += draw.below((journal.len() - length + 1) as u64) as usize;
     }
 }
 
@@ -320,9 +306,7 @@ impl Drop for Context<'_> {
 fn resumes_from_everywhere(test_run: &TestRun, number: u64) -> String {
     let folder = scratch();
     let plan = test_run.plan(folder.path());
-    let out = folder.path().join("whole");
-    fs::create_dir(&out).unwrap();
-    let out = out.canonicalize().unwrap();
+    let out = new_folder(folder.path(), "whole");
     let mut checked_engine = test_run.checked_engine(&plan, &out);
     let outcome = test_run.run_in(&plan, &out, false, &mut checked_engine).unwrap();
     check_end(&plan, &out, &outcome, &BTreeMap::new());
@@ -331,7 +315,7 @@ fn resumes_from_everywhere(test_run: &TestRun, number: u64) -> String {
     let mut journal_cuts: Vec<usize> = std::iter::once(0).chain(ends).collect();
     println!("{} lines", journal_cuts.len() - 1);
     let mut draw = Draw(seed() ^ number << 32);
-    journal_cuts.extend((0..40).map(|_| draw.below(past.journal.len())));
+    journal_cuts.extend((0..40).map(|_| draw.below(past.journal.len() as u64) as usize));
     for length in journal_cuts {
         for again in 0..cases(1, 6) {
             let seed = mix(seed() ^ number << 32 ^ (length as u64) << 4 ^ u64::from(again));

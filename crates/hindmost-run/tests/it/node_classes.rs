@@ -9,7 +9,7 @@ use hindmost_run::engine::Launch;
 use hindmost_run::store::{Opening, Store};
 
 use crate::policies::systems_and_orders;
-use crate::test_run::{FinishedRun, TestRun, fails, is_sound, records, scratch, takes};
+use crate::test_run::{FinishedRun, TestRun, fails, is_sound, new_folder, records, scratch, takes};
 
 /// The nodes on which each phase of the job may run.
 const ALLOWED: [&[&str]; 4] = [&["n1", "n2", "n3", "n4"], &["n1", "n3"], &["n3"], &["n2", "n3", "n4"]];
@@ -162,9 +162,7 @@ fn a_resumed_run_keeps_features_and_speeds() {
     // The run was killed half-way: the rest of its journal and its results are gone.
     let folder = scratch();
     let plan = test_run.plan(folder.path());
-    let out = folder.path().join("out");
-    fs::create_dir(&out).unwrap();
-    let out = out.canonicalize().unwrap();
+    let out = new_folder(folder.path(), "out");
     let engine = &mut test_run.checked_engine(&plan, &out);
     test_run.run_in(&plan, &out, false, engine).unwrap();
     let journal = out.join(".hindmost/journal.jsonl");

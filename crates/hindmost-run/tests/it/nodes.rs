@@ -5,15 +5,15 @@ use std::io;
 use std::sync::atomic::AtomicU32;
 
 use hindmost_core::ids::{AttemptId, NodeId};
-use hindmost_core::metrics::{PhaseProgress, RunState};
+use hindmost_core::metrics::RunState;
 use hindmost_core::time::Time;
 use hindmost_core::timeline::AttemptEnd;
-use hindmost_run::driver::{self, Follower, RunOptions, RunOutcome};
+use hindmost_run::driver::{self, RunOptions, RunOutcome};
 use hindmost_run::engine::{Engine, Happened, Launch, NodeLoss, NodeOffer, RunIdentity};
 use tempfile::TempDir;
 
 use crate::fake_engine::FakeEngine;
-use crate::test_run::{FinishedRun, TestRun, open, scratch, takes};
+use crate::test_run::{FinishedRun, Messages, TestRun, open, scratch, takes};
 
 fn run_with_faults(policy: &str, chaos: &str) -> FinishedRun {
     let test_run =
@@ -178,17 +178,6 @@ impl Engine for Allocated {
         }
         let pause = if is_loss { AWAY } else { ALLOCATED };
         self.next = (if self.left == 0 { Time::NEVER } else { self.now() + Time::from_seconds(pause) }, !is_loss);
-    }
-}
-
-#[derive(Default)]
-struct Messages(Vec<String>);
-
-impl Follower for Messages {
-    fn phases(&mut self, _phases: &[PhaseProgress], _elapsed: std::time::Duration) {}
-
-    fn message(&mut self, line: &str) {
-        self.0.push(line.to_owned());
     }
 }
 

@@ -17,7 +17,7 @@ use hindmost_run::job_file::Plan;
 use crate::checked_engine::CheckedEngine;
 use crate::crashes::{ProcessRun, contents, run_until_death};
 use crate::fake_engine::FakeTask;
-use crate::test_run::{TestRun, fails, is_sound, records, result, scratch, takes, tasks, verified};
+use crate::test_run::{TestRun, fails, is_sound, new_folder, records, result, scratch, takes, tasks, verified};
 
 /// Returns the names of the failed tasks.
 fn failed(summary: &RunSummary) -> Vec<String> {
@@ -28,12 +28,6 @@ fn failed(summary: &RunSummary) -> Vec<String> {
 fn two_fail(launch: &Launch<'_>) -> FakeTask {
     let task = launch.attempt.task;
     if task.phase == 0 && [1, 3].contains(&task.index) { fails(1.0) } else { takes(4.0) }
-}
-
-fn new_folder(folder: &Path, name: &str) -> PathBuf {
-    let out = folder.join(name);
-    fs::create_dir(&out).unwrap();
-    out.canonicalize().unwrap()
 }
 
 fn run(test_run: &TestRun, plan: &Plan, out: &Path, resume: bool) -> RunOutcome {

@@ -5,8 +5,8 @@ use hindmost_core::random::{Purpose, draw_for_attempt};
 use hindmost_run::engine::Launch;
 use proptest::prelude::*;
 
-use crate::fake_engine::{FakeTask, Reported};
-use crate::test_run::{FinishedRun, TestRun};
+use crate::fake_engine::FakeTask;
+use crate::test_run::{FinishedRun, TestRun, takes};
 
 /// The behaviour of the attempts of a random job. It is drawn for each attempt.
 #[derive(Clone, Copy, Debug)]
@@ -34,13 +34,10 @@ impl RandomBehaviour {
             Some(0)
         };
         FakeTask {
-            seconds: (2.0 + 6.0 * length) * stretched,
             exit,
             reports: self.reports,
-            reported: Reported::Power(1),
-            blocks: 0,
-            hangs: 0.0,
             begins: if stretched > 1.0 { 1.5 } else { 0.0 },
+            ..takes((2.0 + 6.0 * length) * stretched)
         }
     }
 }

@@ -12,10 +12,11 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
-use hindmost_core::journal::JournalReader;
+use hindmost_core::journal::{Header, JournalReader};
 use hindmost_core::metrics::{PhaseProgress, RunState};
 use hindmost_core::policy::Policy;
 use hindmost_core::record::Record;
+use hindmost_core::testing::Ledger;
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
 use hindmost_core::verify::{Difference, Verified, verify};
 use hindmost_policies::catalogue;
@@ -30,6 +31,18 @@ use crate::fake_engine::{FakeEngine, FakeTask, Reported};
 
 /// A function that decides what an attempt does when it is started.
 type Behaviour = Rc<dyn Fn(&Launch<'_>) -> FakeTask>;
+
+/// The messages that a follower has received.
+#[derive(Default)]
+pub struct Messages(pub Vec<String>);
+
+impl Follower for Messages {
+    fn phases(&mut self, _phases: &[PhaseProgress], _elapsed: Duration) {}
+
+    fn message(&mut self, line: &str) {
+        self.0.push(line.to_owned());
+    }
+}
 
 /// Describes a run: its nodes, phases and policy, and what its attempts do.
 #[derive(Clone)]
@@ -93,6 +106,13 @@ pub fn vanishes(seconds: f64) -> FakeTask {
 pub fn scratch() -> TempDir {
     let shared = Path::new("/dev/shm");
     tempfile::tempdir_in(shared).or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+/// Creates a folder in another one and returns its path without links.
+pub fn new_folder(folder: &Path, name: &str) -> PathBuf {
+    let out = folder.join(name);
+    fs::create_dir(&out).unwrap();
+    out.canonicalize().unwrap()
 }
 
 /// Returns the name of an attempt in these tests, which it also writes into its output.
@@ -287,20 +307,10 @@ impl TestRun {
 
     /// Runs the job and returns the messages that the follower receives.
     pub fn messages(&self) -> Vec<String> {
-        struct Messages(Vec<String>);
-        impl Follower for Messages {
-            fn phases(&mut self, _phases: &[PhaseProgress], _elapsed: Duration) {}
-
-            fn message(&mut self, line: &str) {
-                self.0.push(line.to_owned());
-            }
-        }
         let folder = scratch();
         let plan = self.plan(folder.path());
-        let out = folder.path().join("out");
-        fs::create_dir(&out).unwrap();
-        let out = out.canonicalize().unwrap();
-        let mut messages = Messages(Vec::new());
+        let out = new_folder(folder.path(), "out");
+        let mut messages = Messages::default();
         self.run_with_follower(&plan, &out, false, &mut self.checked_engine(&plan, &out), &mut messages).unwrap();
         messages.0
     }
@@ -309,9 +319,7 @@ impl TestRun {
     pub fn run(&self) -> FinishedRun {
         let folder = scratch();
         let plan = self.plan(folder.path());
-        let out = folder.path().join("out");
-        fs::create_dir(&out).unwrap();
-        let out = out.canonicalize().unwrap();
+        let out = new_folder(folder.path(), "out");
         let mut checked_engine = self.checked_engine(&plan, &out);
         let outcome = self.run_in(&plan, &out, false, &mut checked_engine).unwrap_or_else(|error| {
             let policy = self.policy.as_deref().unwrap_or("the default");
@@ -352,6 +360,11 @@ pub fn entries(folder: &Path) -> Vec<String> {
     names
 }
 
+/// Returns the header of the journal in this folder.
+fn header(out: &Path) -> Header {
+    JournalReader::new(journal_text(out).as_bytes()).unwrap().header().clone()
+}
+
 /// Returns the records of the journal in this folder.
 pub fn records(out: &Path) -> Vec<Record> {
     JournalReader::new(journal_text(out).as_bytes()).unwrap().map(Result::unwrap).collect()
@@ -364,8 +377,7 @@ pub fn verified(out: &Path) -> Verified {
 
 /// Returns whether replaying these records of a run in this folder gives the same decisions.
 pub fn verified_as(out: &Path, records: Vec<Record>, own: Option<fn() -> Policy>) -> Result<Verified, Difference> {
-    let text = journal_text(out);
-    let header = JournalReader::new(text.as_bytes()).unwrap().header().clone();
+    let header = header(out);
     let named = || catalogue::session_of(&header).unwrap();
     let session = own.map_or_else(named, |own| catalogue::session_under(own(), &header));
     verify(session, header.is_live(), records)
@@ -387,8 +399,9 @@ fn is_tidy(plan: &Plan, out: &Path, timeline: &Timeline) {
         winners.sort();
         assert_eq!(entries(&out.join(&phase.name)), winners, "results and winners of {} differ", phase.name);
     }
-    let running: Vec<_> = timeline.rows.iter().filter(|row| row.outcome == AttemptEnd::Running).collect();
-    assert!(running.is_empty(), "attempts run after the end of the run: {running:?}");
+    let ledger = Ledger::of(header(out).dimensions, &records(out));
+    ledger.has_freed_all();
+    assert!(ledger.late.is_empty(), "{:?} finished after the winners of their tasks", ledger.late);
 }
 
 /// A run that has ended, with its folder.

@@ -11,7 +11,7 @@ use hindmost_policies::orders::fifo::Fifo;
 use hindmost_policies::placement::job_by_job::Originals;
 
 use crate::crashes::{ProcessRun, run_until_death};
-use crate::test_run::{TestRun, records, scratch, silently};
+use crate::test_run::{TestRun, new_folder, records, scratch, silently};
 
 /// A pass that watches every attempt for one condition.
 struct Watches(Condition);
@@ -73,9 +73,7 @@ fn a_resumed_run_watches_the_same_conditions() {
     let plan = test_run.plan(folder.path());
     let mut crashes = BTreeMap::new();
     for calls in 1.. {
-        let out = folder.path().join(calls.to_string());
-        fs::create_dir(&out).unwrap();
-        let out = out.canonicalize().unwrap();
+        let out = new_folder(folder.path(), &calls.to_string());
         let mut checked_engine = test_run.checked_engine(&plan, &out);
         checked_engine.dies_after = Some(calls);
         let ProcessRun::Died(left) = run_until_death(&test_run, &plan, &out, false, &mut checked_engine, true) else {

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Placement, Task};
 use hindmost_core::estimator::{Knowledge, estimator};
-use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
+use hindmost_core::ids::{AttemptId, JobId, NodeId};
 use hindmost_core::policy::{Policy, Refused};
 use hindmost_core::record::{Change, Decision, Event, Record};
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::session::{Answers, Session};
+use hindmost_core::testing::Ledger;
 use hindmost_core::time::Time;
 use hindmost_core::verify::{Difference, Verified, verify};
 use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
@@ -155,14 +156,6 @@ impl Ran {
         }
     }
 
-    /// Returns the attempts that were started, with their nodes, in order, without replacements.
-    pub fn starts(&self) -> impl Iterator<Item = (AttemptId, NodeId)> + '_ {
-        self.records.iter().filter_map(|record| match &record.change {
-            Change::Decision(Decision::Start { attempt, node, .. }) => Some((*attempt, *node)),
-            _ => None,
-        })
-    }
-
     /// Returns the jobs that the policy has abandoned.
     pub fn abandoned(&self) -> BTreeSet<JobId> {
         let abandoned = self.records.iter().filter_map(|record| match &record.change {
@@ -172,37 +165,12 @@ impl Ran {
         abandoned.collect()
     }
 
-    /// Asserts that every task of a job that is not abandoned has one winner, except tasks that were finished before the run,
-    /// which never start; and that no attempt of an abandoned job starts later.
+    /// Asserts that the records fit each other, that all tasks of the jobs that are not abandoned have finished, and that no task has
+    /// finished twice.
     pub fn is_sound(&self) {
-        let (mut winners, mut abandoned): (BTreeSet<TaskId>, BTreeSet<JobId>) = (BTreeSet::new(), BTreeSet::new());
-        for record in &self.records {
-            match &record.change {
-                Change::Event(Event::AttemptFinished { attempt }) => {
-                    assert!(winners.insert(attempt.task), "{} has two winners", attempt.task);
-                }
-                Change::Decision(Decision::Abandon { job }) => {
-                    assert!(abandoned.insert(*job), "{job} is abandoned twice");
-                }
-                Change::Decision(Decision::Start { attempt, .. } | Decision::Replace { attempt, .. }) => {
-                    assert!(!abandoned.contains(&attempt.task.job), "{attempt} starts after its job was abandoned");
-                }
-                _ => {}
-            }
-        }
-        winners.retain(|task| !abandoned.contains(&task.job));
-        let mut to_do = BTreeSet::new();
-        for (job, spec) in (0..).map(JobId).zip(&self.world.jobs) {
-            for (phase, described) in (0..).zip(&spec.phases) {
-                let tasks = (0..described.tasks).filter(|index| !described.finished.contains(index));
-                to_do.extend(tasks.map(|index| TaskId { job, phase, index }));
-            }
-        }
-        let left: BTreeSet<TaskId> = to_do.iter().copied().filter(|task| !abandoned.contains(&task.job)).collect();
-        assert_eq!(winners, left, "exactly the tasks that were not finished before the run have a winner");
-        for (attempt, _) in self.starts() {
-            assert!(to_do.contains(&attempt.task), "{attempt} starts, but its task was finished before the run");
-        }
+        let ledger = Ledger::of(self.world.dimensions(), &self.records);
+        ledger.has_finished_all();
+        assert!(ledger.late.is_empty(), "{:?} finished after the winners of their tasks", ledger.late);
     }
 }
 

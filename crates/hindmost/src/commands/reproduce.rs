@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use hindmost_core::reproduction::{Ranking, Reproduction};
+use hindmost_claims::{Ranking, Reproduction};
 use hindmost_math::suggest::did_you_mean;
 use hindmost_papers::overhead::{DecisionTime, decision_times};
 use hindmost_papers::ranking::{NAME as RANKING, RankingSelection, rank_all, ranking_simulations};

@@ -8,6 +8,7 @@ use super::*;
 use crate::ids::{AttemptId, JobId};
 use crate::record::{Decision, Event, StopReason};
 use crate::resources::{CPUS, Dimensions};
+use crate::testing::add_nodes;
 use crate::workload::{DemandByName, JobSpec, PhaseSpec};
 
 const NODES: u32 = 3;
@@ -22,10 +23,7 @@ fn cluster() -> Cluster {
     let dimensions = Dimensions::of([&capacity]).unwrap();
     let capacity = dimensions.amounts(&capacity).unwrap();
     let mut cluster = Cluster::new(dimensions);
-    for node in (0..NODES).map(NodeId) {
-        let joined = Event::NodeJoined { node, name: "n".into(), capacity, speed: 1.0, rack: None, power: None };
-        cluster.apply_event(Time::ZERO, &joined).unwrap();
-    }
+    add_nodes(&mut cluster, [capacity; NODES as usize]);
     let phase = |name: &str, tasks, cpus| PhaseSpec {
         demand: DemandByName::from([(CPUS.to_owned(), cpus)]),
         ..PhaseSpec::new(name, tasks, 1.0)

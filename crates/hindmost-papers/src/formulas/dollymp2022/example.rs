@@ -1,6 +1,6 @@
 //! The scores of the example in Figure 2.
 
-use hindmost_core::reproduction::{Cell, DataTable, Measured};
+use hindmost_claims::{Cell, DataTable, Measured};
 
 use super::one;
 

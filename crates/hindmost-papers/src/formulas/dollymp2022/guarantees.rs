@@ -1,6 +1,6 @@
 //! Theorem 2 (section 5.1) and what it is compared with.
 
-use hindmost_core::reproduction::{Cell, DataTable, Measured};
+use hindmost_claims::{Cell, DataTable, Measured};
 use hindmost_policies::theory::priorities::priorities;
 use hindmost_policies::theory::transient::TransientJob;
 

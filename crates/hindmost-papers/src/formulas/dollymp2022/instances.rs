@@ -1,7 +1,7 @@
 //! Algorithm 1 with Theorem 1 and Corollary 4.1 (section 4.2), tested on small random instances, whose optimum is found by
 //! trying all orders of jobs.
 
-use hindmost_core::reproduction::Measured;
+use hindmost_claims::Measured;
 use hindmost_math::random::{hash, unit};
 use hindmost_policies::theory::priorities::{SizedJob, printed_last_level, priorities};
 use hindmost_policies::theory::speedup::copies_for_level;

@@ -1,6 +1,6 @@
 //! The comparison of three schemes (section 4.1).
 
-use hindmost_core::reproduction::{Cell, DataTable, Measured};
+use hindmost_claims::{Cell, DataTable, Measured};
 use hindmost_policies::theory::speedup::speedup;
 use hindmost_policies::theory::transient::{Cloning, TransientJob, schedule};
 

@@ -1,6 +1,6 @@
 //! The speed-up by copies (section 3).
 
-use hindmost_core::reproduction::{Cell, DataTable, Measured};
+use hindmost_claims::{Cell, DataTable, Measured};
 use hindmost_math::distribution::Distribution;
 use hindmost_policies::theory::speedup::{fitted_alpha, speedup};
 

@@ -1,6 +1,6 @@
 //! The expected gain of a backup (sections 6.2 and 6.3, Figure 9), with the functions that the policy uses.
 
-use hindmost_core::reproduction::{Cell, DataTable, Measured};
+use hindmost_claims::{Cell, DataTable, Measured};
 use hindmost_math::outcomes::Outcomes;
 use hindmost_policies::theory::gain::{Gain, expected_gain, is_certain_to_win};
 

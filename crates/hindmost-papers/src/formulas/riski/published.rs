@@ -1,6 +1,6 @@
 //! Arithmetic of the published numbers.
 
-use hindmost_core::reproduction::{Cell, DataTable, Measured};
+use hindmost_claims::{Cell, DataTable, Measured};
 
 use super::one;
 

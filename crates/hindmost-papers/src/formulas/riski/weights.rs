@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use hindmost_claims::Measured;
 use hindmost_core::profiles::{Conditions, Profile};
-use hindmost_core::reproduction::Measured;
 use hindmost_profiles::fit;
 
 use super::one;

@@ -1,6 +1,6 @@
 //! Algorithm 1 in random instances, compared with the best of all possible numbers of clones.
 
-use hindmost_core::reproduction::{Cell, DataTable, Measured};
+use hindmost_claims::{Cell, DataTable, Measured};
 use hindmost_math::random::{hash, unit};
 use hindmost_policies::theory::pocd::{MissChance, ParetoTail};
 use hindmost_policies::theory::shed::{Hopeless, ShedJob, ShedProblem, greedy, solve};

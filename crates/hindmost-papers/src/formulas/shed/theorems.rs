@@ -1,6 +1,6 @@
 //! The theorems R_su and R_ru: where they give probabilities, and whether they are those of a running task.
 
-use hindmost_core::reproduction::{Cell, DataTable, Measured};
+use hindmost_claims::{Cell, DataTable, Measured};
 use hindmost_math::numeric::integrate_panels;
 use hindmost_policies::theory::pocd::{MissChance, ParetoTail};
 

@@ -1,6 +1,6 @@
 //! Durations and machine time with several copies (section III-B), and problem P2 (IV-A).
 
-use hindmost_core::reproduction::{Cell, DataTable, Measured};
+use hindmost_claims::{Cell, DataTable, Measured};
 use hindmost_math::distribution::Distribution;
 use hindmost_math::numeric::integrate_panels;
 use hindmost_policies::theory::clones::{CloneProblem, exact};

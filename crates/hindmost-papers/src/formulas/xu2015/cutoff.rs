@@ -1,6 +1,6 @@
 //! The limit between light and heavy load (section III-B).
 
-use hindmost_core::reproduction::{Cell, DataTable, Measured, Plot, PlotShape};
+use hindmost_claims::{Cell, DataTable, Measured, Plot, PlotShape};
 use hindmost_policies::theory::cutoff::{Cutoff, CutoffError, cutoff, task_delay, task_delay_two_copies};
 
 use super::{ANALYSIS, by_alpha, largest, pareto, smallest, text};

@@ -1,6 +1,6 @@
 //! The dual method for problem P2 (section IV-A, Figure 1).
 
-use hindmost_core::reproduction::{Cell, DataTable, Measured, Plot, PlotShape};
+use hindmost_claims::{Cell, DataTable, Measured, Plot, PlotShape};
 use hindmost_math::numeric::minimize;
 use hindmost_math::random::{hash, unit};
 use hindmost_policies::theory::clones::{self, CloneProblem, ContinuousSolution};

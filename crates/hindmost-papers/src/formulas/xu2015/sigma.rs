@@ -1,6 +1,6 @@
 //! The rule of Mantri (section II), and the optimal σ of SDA (V-A) and ESE (VI-B).
 
-use hindmost_core::reproduction::{Cell, DataTable, Measured, Plot, PlotShape};
+use hindmost_claims::{Cell, DataTable, Measured, Plot, PlotShape};
 use hindmost_math::distribution::Distribution;
 use hindmost_policies::theory::sigma::{ese, ese_resource_ratio, sda, sda_resource_ratio};
 

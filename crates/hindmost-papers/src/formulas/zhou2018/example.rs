@@ -1,7 +1,7 @@
 //! The example of Figure 3, rebuilt: its picture is not part of the paper's text. This instance has all numbers that the
 //! text states.
 
-use hindmost_core::reproduction::{Cell, DataTable, Measured};
+use hindmost_claims::{Cell, DataTable, Measured};
 use hindmost_policies::theory::skyline::{Gain, best_slot, energy_saved, time_saved};
 
 use super::one;

@@ -1,7 +1,7 @@
 //! Whether the powers of slots add up to the dynamic power of a node (section 5.2.2, equation 4).
 
+use hindmost_claims::Measured;
 use hindmost_core::power::{CpuPower, Load, PowerModel, StaticWatts};
-use hindmost_core::reproduction::Measured;
 
 use super::one;
 

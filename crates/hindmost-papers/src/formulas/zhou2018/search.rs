@@ -1,7 +1,7 @@
 //! The search of section 5: the number of decisions, what Algorithm 1 evaluates and finds, the scores of rescheduling,
 //! and the three cases of locality, tested on random instances with the code of the policy.
 
-use hindmost_core::reproduction::{Cell, DataTable, Measured};
+use hindmost_claims::{Cell, DataTable, Measured};
 use hindmost_math::random::{hash, unit};
 use hindmost_policies::theory::skyline::{
     Closeness, Gain, LastTask, Slots, allocate, best_slot, copy_duration, energy_saved, exchange_score, time_saved,

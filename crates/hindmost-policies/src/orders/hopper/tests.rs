@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::*;
-use hindmost_core::ids::NodeId;
 use hindmost_core::resources::{Dimensions, Resources};
+use hindmost_core::testing::joined;
 use hindmost_core::time::Time;
 use hindmost_core::workload::{JobSpec, PhaseSpec};
 
@@ -31,15 +31,7 @@ fn given(mut hopper: Hopper, machines: u32, jobs: &[(Vec<PhaseSpec>, f64)]) -> V
         hopper.observe(&event, applied, cluster);
     };
     for node in 0..machines {
-        let joined = Event::NodeJoined {
-            node: NodeId(node),
-            name: "n".into(),
-            capacity: Resources::ONE_SLOT,
-            speed: 1.0,
-            rack: None,
-            power: None,
-        };
-        happen(joined, &mut hopper, &mut cluster);
+        happen(joined(node, Resources::ONE_SLOT), &mut hopper, &mut cluster);
     }
     for (id, (phases, weight)) in jobs.iter().enumerate() {
         let spec = JobSpec { weight: *weight, ..JobSpec::new(id.to_string(), phases.clone()) };

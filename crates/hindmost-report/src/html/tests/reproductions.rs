@@ -1,6 +1,6 @@
 //! Tests of the pages of reproductions.
 
-use hindmost_core::reproduction::{Claim, Measured, Reading};
+use hindmost_claims::{Claim, Measured, Reading};
 
 use super::sound;
 use crate::html::Step;

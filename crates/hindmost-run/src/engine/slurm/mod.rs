@@ -360,16 +360,8 @@ impl Engine for Slurm {
         if self.places.get(place).is_none_or(|place| !place.is_up() || place.job != Some(step.job)) {
             return false;
         }
-        let (Ok(description), Ok(folder)) = (Description::read(launch.handle), launch.handle.try_clone_to_owned())
-        else {
-            return false;
-        };
-        let gpus = description.gpus.unwrap_or_default();
-        let mut running = Running::new((place, name), description.nonce, (folder, launch.folder), None, gpus);
-        running.slurmd = description.slurmd;
+        let Some(mut running) = described(launch, name) else { return false };
         running.is_single = launch.is_single;
-        running.kill_after = launch.kill_after;
-        running.read_beat();
         // Without a report the step has only begun, and starting the attempt again loses nothing.
         if running.beat.as_ref().is_none_or(Beat::is_last) {
             return false;
@@ -445,20 +437,12 @@ impl Engine for Slurm {
         self.go_on();
         let place = launch.node.0 as usize;
         let name = step::name_of(launch.run, launch.attempt);
-        let (Ok(description), Ok(folder)) = (Description::read(launch.handle), launch.handle.try_clone_to_owned())
-        else {
-            return false;
-        };
-        if place >= self.places.len() {
-            return false;
-        }
         let listed = self.snapshot.steps.iter().find(|step| step.name == name).map(|step| step.job);
-        let mut running = Running::new((place, name), description.nonce, (folder, launch.folder), None, Vec::new());
-        running.slurmd = description.slurmd;
-        running.job = listed;
+        let Some(mut running) = described(launch, name).filter(|_| place < self.places.len()) else { return false };
+        running.job = running.job.or(listed);
         running.is_single = true;
-        running.kill_after = launch.kill_after;
-        running.read_beat();
+        // The node is lost, so it has none to give.
+        running.gpus.clear();
         // The snapshot is of this process, and no other has started steps since then.
         let has_ended = running.beat.as_ref().is_some_and(Beat::is_last)
             || ends::is_surely_over(&running, &self.snapshot, &self.places[place]);
@@ -529,6 +513,19 @@ impl Engine for Slurm {
             }
         }
     }
+}
+
+/// Returns an attempt of an earlier process of the run, which has the step with this name, as its folder describes it; `None` if the
+/// folder can't be read.
+fn described(launch: &Launch<'_>, name: String) -> Option<Running> {
+    let description = Description::read(launch.handle).ok()?;
+    let folder = (launch.handle.try_clone_to_owned().ok()?, launch.folder);
+    let gpus = description.gpus.unwrap_or_default();
+    let mut running = Running::new((launch.node.0 as usize, name), description.nonce, folder, None, gpus);
+    running.slurmd = description.slurmd;
+    running.kill_after = launch.kill_after;
+    running.read_beat();
+    Some(running)
 }
 
 /// Ends a child, if there is one.

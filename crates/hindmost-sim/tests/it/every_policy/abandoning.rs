@@ -1,9 +1,8 @@
-//! Policies that abandon jobs, at random or at their deadlines.
+//! Policies that abandon jobs at random.
 
 use hindmost_core::cluster::Job;
 use hindmost_core::ids::JobId;
-use hindmost_core::policy::{Pass, Policy, Round, Seen, View};
-use hindmost_core::record::Event;
+use hindmost_core::policy::{Pass, Policy, Round};
 use hindmost_math::random::mix;
 
 use crate::live_like::policy;
@@ -21,26 +20,6 @@ impl Pass for AtRandom {
         let drawn = |job: &&Job| mix(mix(self.seed ^ now.0) ^ u64::from(job.id().0)).is_multiple_of(self.one_in);
         let chosen = round.cluster().jobs().filter(|job| !job.is_over()).filter(drawn);
         for job in chosen.map(Job::id).collect::<Vec<JobId>>() {
-            assert!(round.abandon(job));
-        }
-    }
-}
-
-/// Abandons each job at its deadline.
-pub struct AtDeadline;
-
-impl Pass for AtDeadline {
-    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
-        let Seen::Event(Event::JobArrived { job, .. }, _) = seen else { return };
-        if let Some(deadline) = view.cluster.job(*job).and_then(Job::deadline) {
-            view.wake(deadline);
-        }
-    }
-
-    fn decide(&mut self, round: &mut Round<'_>) {
-        let now = round.cluster().now();
-        let late = |job: &&Job| !job.is_over() && job.deadline().is_some_and(|deadline| deadline <= now);
-        for job in round.cluster().jobs().filter(late).map(Job::id).collect::<Vec<JobId>>() {
             assert!(round.abandon(job));
         }
     }

@@ -12,6 +12,7 @@ pub mod worlds;
 use hindmost_core::ids::{JobId, TaskId};
 use hindmost_core::journal::JournalReader;
 use hindmost_core::record::{Change, Decision, Record};
+use hindmost_core::testing::AtDeadline;
 use hindmost_policies::catalogue::{ORDERS, SYSTEMS};
 use hindmost_sim::output::Outcome;
 use hindmost_sim::testing::World;
@@ -20,7 +21,7 @@ use proptest::prelude::*;
 
 use crate::audit::{audit, audit_abandonments, audit_as};
 use crate::live_like::{LiveLike, any_live_like, any_policy_of_the_catalogue, policy};
-use abandoning::{AtDeadline, abandoning, one_in};
+use abandoning::{abandoning, one_in};
 use invariants::{Case, OF_ANOTHER_RUN, OF_THE_RUN};
 pub use policies::{any_knowledge, any_policy};
 use worlds::{Happening, any_world};

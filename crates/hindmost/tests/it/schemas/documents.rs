@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use hindmost_claims::{Ranking, Reproduction};
 use hindmost_core::explain::Step;
 use hindmost_core::metrics::{Comparison, Diagnosis, DiagnosisTotal, FailedTask, Findings, RunSummary};
-use hindmost_core::reproduction::{Ranking, Reproduction};
 use hindmost_core::schema::{DocumentType, of_json_documents};
 use hindmost_core::verify::Verification;
 use hindmost_profiles::ProfilesDocument;

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::cluster::Placement;
+use hindmost_core::cluster::Placement;
 
 pub use claim::{Claim, Part, StatedBy, Status, Verdict};
 pub use expected::{Expected, Measured};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::expected::{Expected, Measured};
+use crate::expected::{Expected, Measured};
 
 /// A claim of the paper and its measured values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -167,7 +167,7 @@ impl Claim {
         also: Vec<Part>,
         comment: impl Into<String>,
     ) -> Claim {
-        let mut claim = Claim {
+        let claim = Claim {
             id: id.to_owned(),
             number: 0,
             claimed: claimed.to_owned(),
@@ -180,12 +180,19 @@ impl Claim {
             is_slip: false,
             status: Status::Simulated,
             expected: main.expected,
-            readings: main.readings,
-            also,
+            readings: Vec::new(),
+            also: Vec::new(),
             confirmed: Vec::new(),
             verdict: Verdict::Reproduced,
             comment: comment.into(),
         };
+        claim.with_parts(main, also)
+    }
+
+    /// Returns the claim with these parts instead of its own, the main one first, and with the verdict that follows from
+    /// them.
+    pub fn with_parts(self, main: Part, also: Vec<Part>) -> Claim {
+        let mut claim = Claim { expected: main.expected, readings: main.readings, also, ..self };
         let names = || claim.readings.iter().map(|measured| measured.reading.clone());
         let holding: Vec<String> = names().filter(|name| claim.holds_under(name) == Some(true)).collect();
         claim.verdict = if holding.is_empty() {

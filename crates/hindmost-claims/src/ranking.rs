@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Estimate;
+use crate::Estimate;
 
 /// All policies compared on several worlds with the same progress model and the same jobs.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::CurvePoint;
+use crate::CurvePoint;
 
 /// The numbers of a figure. Each row has as many cells as `columns`; a cell without a number is `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use hindmost_math::statistics::{mean, student_interval};
 
-use super::number::{limit_text, number_text, rounded_text, with_unit};
+use crate::number::{limit_text, number_text, rounded_text, with_unit};
 
 /// A value measured under one reading.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -14,11 +14,14 @@ const RUMEN: &str = include_str!("fixtures/hadoop/rumen.json");
 const JHIST: &str = include_str!("fixtures/hadoop/v2.jhist");
 const JOURNAL: &str = include_str!("fixtures/journal/endings.jsonl");
 
-/// Format, attempts, speculative attempts and killed attempts of the logs that every reading must find.
-const COUNTS: [(&str, (&str, u64, u64, u64)); 3] =
+/// Format, attempts, speculative attempts and killed attempts of a log.
+type Counts = (&'static str, u64, u64, u64);
+
+/// Logs, and what every reading must find in them.
+const COUNTS: [(&str, Counts); 3] =
     [(SPARK, ("spark", 5, 0, 0)), (RUMEN, ("rumen", 5, 1, 1)), (JHIST, ("hadoop-jhist", 5, 1, 1))];
 
-fn counts(path: &Path) -> (&'static str, u64, u64, u64) {
+fn counts(path: &Path) -> Counts {
     let (summary, findings, _) = diagnose(path, None).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     assert_eq!(findings.attempts.ended, summary.attempts, "{}", path.display());
     (summary.format, summary.attempts, summary.speculative_attempts, summary.killed_attempts)

@@ -1,5 +1,5 @@
-//! Reads real logs, and compares the results with counts from other programs. Skipped unless `HINDMOST_DATA` names the
-//! folder with the logs.
+//! Reads real logs, and compares the results with a list of another program. Counts are in `tests/it/fixtures/real/`. Skipped unless
+//! `HINDMOST_DATA` names the folder with the logs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,9 +8,8 @@ use std::path::PathBuf;
 use hindmost_core::workload::Durations;
 use serde_json::{Value, json};
 
-use super::super::{Hadoop, HadoopFormat, Locality, sniff};
-use super::{counted, counts, find, numbers, open, warning};
-use crate::summary::TraceSummary;
+use super::super::{Hadoop, HadoopFormat, sniff};
+use super::{counted, counts, find, numbers, open};
 use crate::testing::Trace;
 
 fn log(name: &str) -> Option<PathBuf> {
@@ -19,38 +18,6 @@ fn log(name: &str) -> Option<PathBuf> {
     all.sort();
     let found = all.into_iter().find(|path| path.file_name().unwrap().to_string_lossy().starts_with(name));
     Some(found.unwrap_or_else(|| panic!("no {name}")))
-}
-
-fn as_json(summary: &TraceSummary) -> Value {
-    let mut value = serde_json::to_value(summary).unwrap();
-    value.as_object_mut().unwrap().remove("warnings");
-    // The counts that only Hadoop logs have are tested separately.
-    if let Some(all) = value.as_object_mut() {
-        all.remove("hadoop");
-    }
-    value
-}
-
-/// The expected counts come from a separate parser in another language.
-#[test]
-fn counts_match_an_independent_count() {
-    for (name, jobs, stages, tasks, attempts, nodes, from, to) in [
-        ("job_1329348432655_0001", 1, 2, 12, 12, 1, 1_329_348_443.227, 1_329_348_468.601),
-        ("job_1479206441898_508949", 1, 1, 1, 1, 1, 1_481_299_030.929, 1_481_299_043.114),
-        ("job_1526555215992_0001", 1, 2, 2, 2, 1, 1_526_555_642.677, 1_526_555_658.299),
-        ("job_1526555215992_0002", 1, 2, 2, 2, 1, 1_526_555_694.494, 1_526_555_709.175),
-        ("2jobs2min-rumen-jh", 2, 2, 192, 192, 4, 1_371_222_054.499, 1_371_222_251.755),
-        ("folder-input-trace", 59, 75, 1108, 1108, 784, 1_256_811_828.131, 1_256_812_854.166),
-    ] {
-        let Some(path) = log(name) else { return };
-        let format = if name.starts_with("job_") { "hadoop-jhist" } else { "rumen" };
-        let expected = json!({"format": format, "jobs": jobs, "stages": stages, "tasks": tasks,
-            "attempts": attempts, "speculative_attempts": 0, "failed_attempts": 0, "killed_attempts": 0,
-            "nodes": nodes, "from": from, "to": to});
-        assert_eq!(as_json(&counts(&path).unwrap()), expected, "{name}");
-        assert_eq!(as_json(open(&path, None).unwrap().summary()), expected, "{name}");
-        assert!(find(&path).unwrap());
-    }
 }
 
 #[test]
@@ -130,47 +97,6 @@ fn rumen_of<'a>(rows: impl Iterator<Item = &'a BTreeMap<&'a str, &'a str>>) -> S
         text.push('\n');
     }
     text
-}
-
-#[test]
-fn hadoop_facts_of_real_logs_are_read() {
-    let Some(path) = log("job_1526555215992_0001") else { return };
-    let trace = open(&path, None).unwrap();
-    let facts = trace.facts();
-    assert_eq!((facts.winners, facts.jobs.succeeded), (2, 1));
-    assert_eq!((facts.locality.data_local, facts.splits.located, facts.splits.bytes_read), (1, 1, 268));
-    assert_eq!((facts.counters["HDFS_BYTES_READ"], facts.counters["DATA_LOCAL_MAPS"]), (268, 1));
-    let job = &trace.workload_jobs()[0];
-    assert!(job.spec.name.ends_with("QuasiMonteCarlo"));
-    assert_eq!(job.spec.phases[1].after, [0]);
-    assert_eq!(job.durations, [Durations::Recorded(vec![2.097]), Durations::Recorded(vec![2.211])]);
-
-    let Some(path) = log("folder-input-trace") else { return };
-    let summary = counts(&path).unwrap();
-    let facts = summary.hadoop.as_deref().unwrap();
-    assert_eq!(facts.splits.located, 541);
-    assert_eq!(facts.setup_and_cleanup.attempts, 118);
-    assert_eq!(facts.locality, Locality { data_local: 21, rack_local: 246, off_switch: 274, unknown: 246 });
-    warning(&summary, "118 attempts of setup and cleanup");
-}
-
-#[test]
-fn only_the_damaged_event_is_lost() {
-    let Some(path) = log("job_1479206441898_508949") else { return };
-    // In one event, a tool that masked a name left invalid JSON; the start of the attempt is recovered from it.
-    let trace = open(&path, None).unwrap();
-    warning(trace.summary(), "1 record was skipped, because it can't be read; the first is line 31");
-    warning(trace.summary(), "1 start of an attempt was recovered");
-    assert_eq!(trace.workload_jobs()[0].durations, [Durations::Recorded(vec![4.496])]);
-}
-
-#[test]
-fn all_histories_of_a_folder_are_read_together() {
-    let Some(folder) = hindmost_testing::data("hadoop") else { return };
-    assert!(find(&folder).unwrap());
-    let summary = counts(&folder).unwrap();
-    assert_eq!((summary.format, summary.jobs, summary.attempts), ("hadoop-jhist", 4, 17));
-    warning(&summary, "2 Rumen traces were left out, because the folder has job histories");
 }
 
 #[test]

@@ -8,15 +8,38 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
 
 use crate::Ran;
 use crate::console::{Block, Part, parts, shell};
-use crate::scene::{ended, leftovers_with, names, signal};
+use crate::scene::{ended_within, leftovers_with, names, signal};
 use expected::{Edit, Step};
 
 /// Cases of a file that run at the same time. Most wait for the tasks that they run.
 const AT_ONCE: usize = 4;
+
+/// Cases of all files that may still begin: as many run at the same time as tests do.
+static FREE: Mutex<usize> = Mutex::new(8);
+static HAS_ENDED: Condvar = Condvar::new();
+
+/// A case that runs.
+struct Turn;
+
+impl Turn {
+    /// Waits until one case less than allowed runs.
+    fn begin() -> Turn {
+        *HAS_ENDED.wait_while(FREE.lock().unwrap(), |free| *free == 0).unwrap() -= 1;
+        Turn
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *FREE.lock().unwrap() += 1;
+        HAS_ENDED.notify_one();
+    }
+}
 
 /// Declares a test for each file of the folder.
 macro_rules! files {
@@ -86,7 +109,9 @@ fn check_file(file: &str) {
             scope.spawn(|| {
                 loop {
                     let Some(case) = next.lock().unwrap().next() else { break };
+                    let turn = Turn::begin();
                     let (wrong, edits) = case.check();
+                    drop(turn);
                     let mut results = results.lock().unwrap();
                     results.0.extend(wrong.into_iter().map(|wrong| format!("{file}.md:{wrong}")));
                     results.1.extend(edits);
@@ -199,7 +224,7 @@ fn run(place: &Path, command: &str) -> Ran {
     shell.env("EXAMPLES", Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples"));
     shell.stdout(fs::File::create(&stdout).unwrap()).stderr(fs::File::create(&stderr).unwrap());
     let mut child = shell.spawn().unwrap();
-    let status = ended(&mut child);
+    let status = ended_within(&mut child, Duration::from_mins(10));
     if status.is_none() {
         let _ = child.kill();
         let _ = child.wait();

@@ -26,7 +26,7 @@ pub struct Block<'a> {
 impl Block<'_> {
     /// Returns the text of the block, with a line feed after each line.
     pub fn text(&self) -> String {
-        self.lines.iter().map(|line| format!("{line}\n")).collect()
+        self.lines.iter().flat_map(|line| [*line, "\n"]).collect()
     }
 
     /// Returns the commands of a block of a console. Comments may stand before the first one; the error says at which line there is

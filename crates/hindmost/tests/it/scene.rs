@@ -282,8 +282,13 @@ fn is_ignored(name: &str) -> bool {
 
 /// Waits until a process ends; `None` if that takes more than two minutes.
 pub fn ended(child: &mut Child) -> Option<ExitStatus> {
+    ended_within(child, Duration::from_mins(2))
+}
+
+/// The same with another limit.
+pub fn ended_within(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
     let begin = Instant::now();
-    while begin.elapsed() < Duration::from_mins(2) {
+    while begin.elapsed() < patience {
         if let Some(status) = child.try_wait().unwrap() {
             return Some(status);
         }

@@ -111,6 +111,8 @@ enum Part {
     Each,
     Length,
     Keys,
+    /// The elements of a list of texts in the order of these.
+    Sort,
 }
 
 impl Path {
@@ -118,7 +120,8 @@ impl Path {
         let (path, last) = match text.split_once(" | ") {
             Some((path, "length")) => (path, Some(Part::Length)),
             Some((path, "keys")) => (path, Some(Part::Keys)),
-            Some((_, other)) => return Err(format!("{other} is neither length nor keys")),
+            Some((path, "sort")) => (path, Some(Part::Sort)),
+            Some((_, other)) => return Err(format!("{other} is none of length, keys and sort")),
             None => (text, None),
         };
         let mut parts = Vec::new();
@@ -166,7 +169,7 @@ fn find(parts: &[Part], value: &Value) -> Value {
         }
         Part::Each => {
             let (last, inner) = match rest.split_last() {
-                Some((Part::Length, inner)) => (&rest[inner.len()..], inner),
+                Some((Part::Length | Part::Sort, inner)) => (&rest[inner.len()..], inner),
                 _ => (&rest[..0], rest),
             };
             let found = value.as_array().into_iter().flatten().map(|element| find(inner, element)).collect();
@@ -179,5 +182,10 @@ fn find(parts: &[Part], value: &Value) -> Value {
             _ => Value::Null,
         },
         Part::Keys => value.as_object().map(|object| object.keys().cloned().collect::<Vec<_>>()).into(),
+        Part::Sort => {
+            let mut list = value.as_array().cloned().unwrap_or_default();
+            list.sort_by(|one, other| one.as_str().cmp(&other.as_str()));
+            list.into()
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::recording::Ended;
 use crate::tasks::header::Header;
 use crate::tasks::row::Row;
 use crate::tasks::units::{duration, number, time};
-use crate::tasks::{Collector, Rows};
+use crate::tasks::{Collector, Rows, Rules};
 
 /// Fields that each job log has.
 const NEEDED: &[&str] = &["seq", "host", "starttime", "jobruntime"];
@@ -38,6 +38,7 @@ fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(),
     let [seq, host, start, runtime, send, exit, signal, command] =
         ["seq", "host", "starttime", "jobruntime", "send", "exitval", "signal", "command"]
             .map(|name| header.place(&[name]));
+    collector.rules = Rules { has_pauses: true, ..Rules::default() };
     let (mut task, mut cause) = (String::new(), String::new());
     header.rows(window, name, collector, |collector, line, fields| {
         let text = |place: Option<usize>| place.map_or("", |at| fields.get(at));

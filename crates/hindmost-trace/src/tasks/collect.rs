@@ -43,6 +43,8 @@ pub(crate) struct Rules {
     pub same_in_every_job: bool,
     /// Whether the jobs of an application are those of [`Row::job`]; otherwise an application is one job.
     pub jobs_within: bool,
+    /// Whether several runs, one after another, may have written the log.
+    pub has_pauses: bool,
 }
 
 /// Collects rows.
@@ -185,6 +187,17 @@ impl Collector {
         for name in &mut self.nodes.list {
             if let Some(new) = names.get(&**name) {
                 *name = new.as_str().into();
+            }
+        }
+    }
+
+    /// Makes times from `from` on earlier by so many seconds, such as after a change of the clock. The end of a row that started before
+    /// is right.
+    pub(crate) fn earlier(&mut self, from: f64, by: f64) {
+        for row in self.open.values_mut().flat_map(|application| &mut application.rows) {
+            let is_later = row.start >= from;
+            for (time, moves) in [(&mut row.submitted, true), (&mut row.start, true), (&mut row.end, is_later)] {
+                *time -= if moves && *time >= from { by } else { 0.0 };
             }
         }
     }

@@ -6,6 +6,7 @@
 //! | `row.rs` | an attempt, as a reader takes it from a row |
 //! | `collect.rs` | holds the rows of each application until they are complete |
 //! | `held.rs` | the rows of an application, and the names in them |
+//! | `active.rs` | when jobs ran, or could have run |
 //! | `attempts.rs` | which rows are attempts of the same task, and which of them won |
 //! | `finish.rs` | counts and records the rows of an application |
 //! | `recording.rs` | the rows of an application as a recording |
@@ -29,6 +30,7 @@
 //! **Repeats.** In tables and in Slurm's output, tasks with the same name in phases with the same name and number of tasks do the same work
 //! in every job: a task that is long in each of them is long by its own.
 
+mod active;
 mod attempts;
 mod collect;
 pub(crate) mod delimited;

@@ -82,7 +82,7 @@ fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(),
     if json::is_one(window.held()) {
         json::read(window, name, collector, |collector, line, job| jobs.take(collector, line, job))?;
     } else if form::is_yaml(window.held()) {
-        return Err(refused("it is YAML"));
+        return Err(refused("it is YAML, which is not read"));
     } else {
         let form = Form::of(window.held()).ok_or_else(|| refused("its columns have no names (--noheader)"))?;
         if ["start", "end", "elapsed"].into_iter().filter(|name| form.place(&[name]).is_some()).count() < 2 {
@@ -238,7 +238,8 @@ fn cause(state: &str, exit: &str) -> String {
         Some((code, signal)) if word == "FAILED" && signal != "0" => {
             format!("FAILED, exit code {code}, signal {signal}")
         }
-        Some((code, _)) if word == "FAILED" => format!("FAILED, exit code {code}"),
+        // `sacct --json` of Slurm 22.05 gives 0 for every job.
+        Some((code, _)) if word == "FAILED" && code != "0" => format!("FAILED, exit code {code}"),
         _ => word.to_owned(),
     }
 }

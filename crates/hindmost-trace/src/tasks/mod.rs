@@ -86,7 +86,12 @@ impl Format for Rows<'_> {
         let failed = |source| TraceError::Read { name: name.clone(), position: 0, source };
         let mut window = Window::new(Plain::new(reader).map_err(failed)?);
         let beginning = window.hold(LOOKED_AT).map_err(failed)?;
-        refuse(beginning, &name)?;
+        if let Err(error) = refuse(beginning, &name)
+            // GNU parallel writes a line feed within a command as a zero byte.
+            && !(self.format == TaskFormat::Parallel && matches!(error, TraceError::Binary { .. }))
+        {
+            return Err(error);
+        }
         if beginning.starts_with("\u{feff}".as_bytes()) {
             window.take(3);
         }

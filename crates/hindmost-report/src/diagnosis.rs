@@ -49,7 +49,8 @@ fn cure(what: Spent, diagnosis: &Diagnosis) -> Option<&'static str> {
     Some(match what {
         Spent::Work => return None,
         Spent::NoJob => {
-            "no job is running: the program between its jobs, or its user, takes this time; no scheduler shortens it"
+            "no job is running: the program between its jobs, its user, or what holds jobs back takes this time; no scheduler \
+             shortens it"
         }
         Spent::NoSlots if diagnosis.workers == Workers::Nodes => {
             "jobs wait for slots: nodes that are there earlier, or are kept, or fewer other jobs at the time, shorten it"
@@ -490,11 +491,13 @@ pub(crate) fn failing_nodes(diagnosis: &Diagnosis) -> Option<String> {
         .iter()
         .take(NODES)
         .map(|node| {
+            let phase = node.phase.as_ref().map(|phase| format!(" of {}", name(phase, PHASE_WIDTH, ELLIPSIS)));
             format!(
-                "{} ({} of {} failed there, and {} of {} of the same phases elsewhere)",
+                "{} ({} of {}{} failed there, and {} of {} of the same kind elsewhere)",
                 escaped(&node.node),
                 grouped(node.failed),
                 counted(node.tasks, "task"),
+                phase.unwrap_or_default(),
                 grouped(node.failed_elsewhere),
                 grouped(node.tasks_elsewhere)
             )

@@ -89,6 +89,8 @@ pub struct StragglersOfPhase {
 pub struct FailingNode {
     /// Name of the node.
     pub node: String,
+    /// The phase in which they failed; `None` if the node is compared over all phases, or the phase has no name.
+    pub phase: Option<String>,
     /// Number of tasks that ran there, of phases that also ran elsewhere, and that were not stopped from outside.
     pub tasks: u64,
     /// Number of them that failed there.

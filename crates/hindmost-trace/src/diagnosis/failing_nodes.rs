@@ -3,7 +3,8 @@
 //! A task counts once on each node on which it ran, and has failed there if no attempt of it succeeded there. Of each phase, the numbers of
 //! tasks on the node and of failures are taken as they are: if failures did not depend on the node, those on the node would be drawn at
 //! random among all, so that their number is hypergeometric. The sum over phases is tested (Fisher's exact test, stratified). Kinds of
-//! tasks that always fail accuse no node, because only tasks of the same phase are compared.
+//! tasks that always fail accuse no node, because only tasks of the same phase are compared. A node may also fail in one phase only: then this
+//! phase is tested alone.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use rustc_hash::FxHashMap;
 use super::context::Context;
 use crate::recording::{AttemptRow, Ended, PhaseRows};
 
-/// Significance level over all nodes of an application together. It is low because failures of one time have more in common than the test
+/// Significance level of each of the two tests, over all nodes of an application together. It is low because failures of one time have more in common than the test
 /// assumes.
 const LEVEL: f64 = 0.001;
 /// The least share of the tasks of a node that fail there.
@@ -23,7 +24,7 @@ const ELSEWHERE: f64 = 0.5;
 /// Fewest tasks that fail on a node.
 const FEWEST: u64 = 4;
 /// Fewest failures one after another: those at the same time may be a single event, such as the loss of an executor.
-const FEWEST_IN_TURN: u32 = 3;
+const FEWEST_IN_TURN: u32 = 2;
 /// Tasks of a node for which the exact test takes too long; a bound on its p-value replaces it.
 const MANY: u64 = 2000;
 
@@ -39,24 +40,37 @@ struct Stratum {
 /// Returns the nodes on which nearly everything failed, those with the most failures first.
 pub(super) fn failing_nodes(context: &Context<'_>) -> Vec<FailingNode> {
     let phases = &context.recording.phases;
-    // How many attempts of each node failed, and ended by themselves.
-    let mut counts: FxHashMap<u32, (u64, u64)> = FxHashMap::default();
-    for row in phases.iter().flat_map(|phase| &phase.rows).filter(|row| ended_itself(row)) {
-        let Some(node) = context.node(row) else { continue };
-        let (failed, all) = counts.entry(node).or_default();
-        *failed += u64::from(row.ended == Ended::Failed);
-        *all += 1;
+    let mut failed: FxHashMap<u32, u64> = FxHashMap::default();
+    for row in phases.iter().flat_map(|phase| &phase.rows).filter(|row| row.ended == Ended::Failed) {
+        *failed.entry(context.node(row).unwrap_or(u32::MAX)).or_default() += 1;
     }
-    let nodes = counts.len() as f64;
-    let may_fail = |(_, (failed, all)): &(&u32, &(u64, u64))| *failed >= FEWEST && *failed as f64 >= 0.5 * *all as f64;
-    let mut found: Vec<FailingNode> = counts
+    // In most logs, no node has enough failures.
+    if !failed.iter().any(|(node, failed)| *node != u32::MAX && *failed >= FEWEST) {
+        return Vec::new();
+    }
+    // The tasks of each node by phase, of phases that also ran elsewhere.
+    let mut of_nodes: BTreeMap<u32, Vec<(usize, Stratum)>> = BTreeMap::new();
+    for (at, phase) in phases.iter().enumerate() {
+        for (node, stratum) in strata(context, phase) {
+            of_nodes.entry(node).or_default().push((at, stratum));
+        }
+    }
+    // What can be proven at all: a node of all phases together, or of one.
+    let could = of_nodes.values().flatten().filter(|(_, one)| one.here >= FEWEST && one.failed >= FEWEST).count();
+    let tests = (of_nodes.len(), could);
+    let mut found: Vec<FailingNode> = of_nodes
         .iter()
-        .filter(may_fail)
-        .filter_map(|(node, _)| {
-            let strata: Vec<Stratum> = phases.iter().map(|phase| stratum(context, phase, *node)).collect();
-            test(&strata, nodes)
-                .filter(|_| in_turn(context, *node) >= FEWEST_IN_TURN)
-                .map(|found| FailingNode { node: context.name(*node).to_owned(), ..found })
+        .filter(|(node, _)| failed.get(node).is_some_and(|failed| *failed >= FEWEST))
+        .filter(|(node, _)| in_turn(context, **node) >= FEWEST_IN_TURN)
+        .filter_map(|(node, own)| {
+            let all: Vec<Stratum> = own.iter().map(|(_, stratum)| *stratum).collect();
+            let of_one = |(at, stratum): &(usize, Stratum)| {
+                let found = test(&[*stratum], tests.1)?;
+                Some(FailingNode { phase: phases[*at].name.clone(), ..found })
+            };
+            let by_p = |a: &FailingNode, b: &FailingNode| a.p.total_cmp(&b.p);
+            let found = test(&all, tests.0).or_else(|| own.iter().filter_map(of_one).min_by(by_p))?;
+            Some(FailingNode { node: context.name(*node).to_owned(), ..found })
         })
         .collect();
     found.sort_by(|a, b| b.failed.cmp(&a.failed).then_with(|| a.node.cmp(&b.node)));
@@ -68,23 +82,26 @@ fn ended_itself(row: &AttemptRow) -> bool {
     matches!(row.ended, Ended::Succeeded | Ended::Failed)
 }
 
-fn stratum(context: &Context<'_>, phase: &PhaseRows, node: u32) -> Stratum {
+/// Returns the tasks of a phase on each of its nodes; nothing if it ran on one node only.
+fn strata(context: &Context<'_>, phase: &PhaseRows) -> BTreeMap<u32, Stratum> {
     // Whether each task succeeded on each node.
-    let mut tasks: BTreeMap<(u32, u32), bool> = BTreeMap::new();
+    let mut tasks: FxHashMap<(u32, u32), bool> = FxHashMap::default();
     for row in phase.rows.iter().filter(|row| ended_itself(row)) {
         if let Some(node) = context.node(row) {
             *tasks.entry((row.task, node)).or_default() |= row.ended == Ended::Succeeded;
         }
     }
-    let mut stratum = Stratum::default();
-    for ((_, of), succeeded) in tasks {
-        stratum.all += 1;
-        stratum.failed += u64::from(!succeeded);
-        stratum.here += u64::from(of == node);
-        stratum.failed_here += u64::from(of == node && !succeeded);
+    let mut strata: BTreeMap<u32, Stratum> = BTreeMap::new();
+    for ((_, node), succeeded) in &tasks {
+        let stratum = strata.entry(*node).or_default();
+        stratum.here += 1;
+        stratum.failed_here += u64::from(!succeeded);
     }
-    // Only phases that also ran elsewhere compare nodes.
-    if stratum.here == 0 || stratum.here == stratum.all { Stratum::default() } else { stratum }
+    let failed = strata.values().map(|one| one.failed_here).sum();
+    for one in strata.values_mut() {
+        (one.all, one.failed) = (tasks.len() as u64, failed);
+    }
+    if strata.len() < 2 { BTreeMap::new() } else { strata }
 }
 
 /// Returns how many failures of a node came one after another.
@@ -102,8 +119,8 @@ fn in_turn(context: &Context<'_>, node: u32) -> u32 {
     count
 }
 
-/// Returns what is found of a node, without its name; `None` if its tasks do not fail much more than others.
-fn test(strata: &[Stratum], nodes: f64) -> Option<FailingNode> {
+/// Returns what is found of a node, without its name, if so many are tested; `None` if its tasks do not fail much more than others.
+fn test(strata: &[Stratum], tests: usize) -> Option<FailingNode> {
     let sum = |of: fn(&Stratum) -> u64| strata.iter().map(of).sum::<u64>();
     let (tasks, failed) = (sum(|one| one.here), sum(|one| one.failed_here));
     let (tasks_elsewhere, failed_elsewhere) = (sum(|one| one.all) - tasks, sum(|one| one.failed) - failed);
@@ -113,9 +130,10 @@ fn test(strata: &[Stratum], nodes: f64) -> Option<FailingNode> {
         return None;
     }
     let p = if tasks <= MANY { exact(strata, failed) } else { bound(strata, tasks, share) };
-    let p_corrected = (p * nodes).min(1.0);
+    let p_corrected = (p * tests as f64).min(1.0);
     (p_corrected <= LEVEL).then(|| FailingNode {
         node: String::new(),
+        phase: None,
         tasks,
         failed,
         tasks_elsewhere,
@@ -203,6 +221,27 @@ mod tests {
         assert_eq!(found(4, |task| task % 3 == 0), [], "failures everywhere");
         assert_eq!(found(4, |task| task == 2), []);
         assert_eq!(found(1, |_| true), [], "there is no other node");
+    }
+
+    #[test]
+    fn a_node_may_fail_in_one_phase_only() {
+        // In the second phase all tasks on b fail; in the first one none does.
+        let of = |failing: bool| {
+            let rows = (0..20).map(|task| {
+                let start = f64::from(task / 2) + if failing { 10.0 } else { 0.0 };
+                let mut one = row(task, task % 2, start, start + 1.0);
+                if failing && task % 2 == 1 {
+                    (one.wins, one.ended) = (false, Ended::Failed);
+                }
+                one
+            });
+            phase(rows.collect())
+        };
+        let second = PhaseRows { name: Some("second".to_owned()), ..of(true) };
+        let executors = vec![executor("a", 1), executor("b", 1)];
+        let found = diagnose(&recording(vec![of(false), second], executors)).failing_nodes;
+        let found: Vec<_> = found.iter().map(|one| (&*one.node, one.phase.as_deref(), one.failed, one.tasks)).collect();
+        assert_eq!(found, [("b", Some("second"), 10, 10)]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ const PAUSE: f64 = 1.0;
 const BEYOND: f64 = 20.0;
 
 /// Returns when jobs were active, by these rules; nothing if all were, all the time.
-pub(super) fn active(rules: &Rules, attempts: &[Attempt<'_>]) -> Vec<(f64, Option<f64>)> {
+pub(super) fn active(rules: Rules, attempts: &[Attempt<'_>]) -> Vec<(f64, Option<f64>)> {
     if !rules.jobs_within && !rules.has_pauses {
         return Vec::new();
     }

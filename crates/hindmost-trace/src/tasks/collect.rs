@@ -36,6 +36,7 @@ const MOST_CAUSES: usize = 1000;
 
 /// How a format's attempts are to be understood.
 #[derive(Clone, Copy, Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "independent facts about the format")]
 pub(crate) struct Rules {
     /// Whether an attempt that was followed by one with a higher number failed, whatever its row says.
     pub retried_have_failed: bool,

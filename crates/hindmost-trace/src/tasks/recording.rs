@@ -132,7 +132,7 @@ impl Collector {
         recording.slow_in_log.clone_from(&self.slow_nodes);
         recording.slots_left = self.shared.left_for(number, application);
         if have == Jobs::Together {
-            recording.active = active(&self.rules, attempts);
+            recording.active = active(self.rules, attempts);
         }
         if self.rules.jobs_within {
             recording.jobs = jobs.len() as u64;

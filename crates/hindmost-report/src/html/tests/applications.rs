@@ -92,6 +92,7 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
         }),
         failing_nodes: vec![FailingNode {
             node: name.to_owned(),
+            phase: Some(name.to_owned()),
             tasks: 5,
             failed: 5,
             tasks_elsewhere: 30,

@@ -9,6 +9,8 @@
 //! A job has a line only when it has ended, so numbers that are missing in a run are those of jobs that parallel stopped itself, or that it
 //! did not see the end of.
 
+mod cautions;
+
 use crate::error::TraceError;
 use crate::format::TaskFormat;
 use crate::reading::window::Window;
@@ -17,6 +19,7 @@ use crate::tasks::header::Header;
 use crate::tasks::row::Row;
 use crate::tasks::units::{duration, number, time};
 use crate::tasks::{Collector, Rows, Rules};
+use cautions::{Numbers, Times};
 
 /// Fields that each job log has.
 const NEEDED: &[&str] = &["seq", "host", "starttime", "jobruntime"];
@@ -43,13 +46,15 @@ fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(),
         ["seq", "host", "starttime", "jobruntime", "send", "exitval", "signal", "command"]
             .map(|name| header.place(&[name]));
     collector.rules = Rules { has_pauses: true, ..Rules::default() };
-    let (mut task, mut cause, mut numbers) = (String::new(), String::new(), Numbers::default());
+    let (mut task, mut cause) = (String::new(), String::new());
+    let (mut numbers, mut times) = (Numbers::default(), Times::default());
     header.rows(window, name, collector, |collector, line, fields| {
         let text = |place: Option<usize>| place.map_or("", |at| fields.get(at));
         let (Some(began), Some(took)) = (time(text(start), None), duration(text(runtime), None)) else {
             return collector.issues.unreadable(line, "its start or its runtime is no number");
         };
         numbers.add(text(seq));
+        times.add(began, began + took);
         let code = |place| number(text(place)).unwrap_or(0.0);
         task.clear();
         task.push_str(text(seq));
@@ -78,45 +83,8 @@ fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(),
         );
     })?;
     numbers.end(collector);
+    times.end(collector);
     Ok(())
-}
-
-/// The numbers (`Seq`) of jobs that have a line.
-#[derive(Debug, Default)]
-struct Numbers {
-    has_line: Vec<u64>,
-    highest: usize,
-    count: usize,
-}
-
-impl Numbers {
-    /// Numbers from this one on are not looked at.
-    const MOST: usize = 1 << 26;
-
-    fn add(&mut self, text: &str) {
-        let Some(number) = text.parse::<usize>().ok().filter(|number| (1..Self::MOST).contains(number)) else { return };
-        let (word, bit) = (number / 64, 1 << (number % 64));
-        if self.has_line.len() <= word {
-            self.has_line.resize(word + 1, 0);
-        }
-        self.count += usize::from(self.has_line[word] & bit == 0);
-        self.has_line[word] |= bit;
-        self.highest = self.highest.max(number);
-    }
-
-    /// Says how many jobs have no line.
-    fn end(&self, collector: &mut Collector) {
-        let missing = self.highest - self.count;
-        if missing > 0 {
-            let (have, they) = if missing == 1 { ("1 job has", "It was") } else { ("jobs have", "They were") };
-            let missing = if missing == 1 { String::new() } else { format!("{missing} ") };
-            collector.issues.note(format!(
-                "{missing}{have} no line, by the numbers (Seq) 1 to {}. {they} stopped by parallel before the end, as with --halt now, or \
-                 had not ended yet; what ran of them is not counted.",
-                self.highest
-            ));
-        }
-    }
 }
 
 /// Returns the host of an entry such as `8/user@server`; `:` is the machine on which parallel runs.

@@ -510,7 +510,7 @@ pub(crate) fn failing_nodes(diagnosis: &Diagnosis) -> Option<String> {
     let what = if diagnosis.are_executors_tested { "executor" } else { "node" };
     (!said.is_empty()).then(|| {
         format!(
-            "Nearly everything failed on {}. That is no chance: repair the {what} or leave it out before anything else.",
+            "Nearly everything failed on {}. Chance hardly explains that: repair the {what} or leave it out before anything else.",
             said.join(", ")
         )
     })

@@ -3,8 +3,8 @@
 //! A task counts once on each node on which it ran, and has failed there if no attempt of it succeeded there. Of each phase, the numbers of
 //! tasks on the node and of failures are taken as they are: if failures did not depend on the node, those on the node would be drawn at
 //! random among all, so that their number is hypergeometric. The sum over phases is tested (Fisher's exact test, stratified). Kinds of
-//! tasks that always fail accuse no node, because only tasks of the same phase are compared. A node may also fail in one phase only: then this
-//! phase is tested alone.
+//! tasks that always fail accuse no node, because only tasks of the same phase are compared. A node may also fail in one phase
+//! only: then this phase is tested alone.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use rustc_hash::FxHashMap;
 use super::context::Context;
 use crate::recording::{AttemptRow, Ended, PhaseRows};
 
-/// Significance level of each of the two tests, over all nodes of an application together. It is low because failures of one time have more in common than the test
-/// assumes.
+/// Significance level of each of the two tests, over all nodes of an application together. It is low because failures of one time have
+/// more in common than the test assumes.
 const LEVEL: f64 = 0.001;
 /// The least share of the tasks of a node that fail there.
 const NEARLY_ALL: f64 = 0.8;
@@ -77,7 +77,7 @@ pub(super) fn failing_nodes(context: &Context<'_>) -> Vec<FailingNode> {
     found
 }
 
-/// Returns whether an attempt ended by itself, not because something outside stopped it.
+/// Returns whether nothing outside stopped an attempt.
 fn ended_itself(row: &AttemptRow) -> bool {
     matches!(row.ended, Ended::Succeeded | Ended::Failed)
 }

@@ -164,7 +164,7 @@ impl Clock {
         }
     }
 
-    /// Returns the first time that must be after the change; `None` if times before and after it can't be told apart. A clock that goes
+    /// Returns the first time that must be after the change; `None` if times before and after it overlap. A clock that goes
     /// back shows the same times twice.
     fn first_after(&self) -> Option<f64> {
         let first = self.after + self.by;

@@ -49,7 +49,8 @@ fn cure(what: Spent, diagnosis: &Diagnosis) -> Option<&'static str> {
     Some(match what {
         Spent::Work => return None,
         Spent::NoJob => {
-            "no job is running: the program between its jobs, or its user, takes this time; no scheduler shortens it"
+            "no job is running: the program between its jobs, its user, or what holds jobs back takes this time; no scheduler \
+             shortens it"
         }
         Spent::NoSlots if diagnosis.workers == Workers::Nodes => {
             "jobs wait for slots: nodes that are there earlier, or are kept, or fewer other jobs at the time, shorten it"
@@ -136,6 +137,7 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
         return document.text(width) + "  The log does not record when tasks ran.\n";
     };
     document.paragraph_as(Role::Finding, whole(diagnosis, wall_time));
+    document.paragraphs(Role::Finding, failing_nodes(diagnosis));
     document.paragraphs(Role::Finding, diagnosis.unsuccessful.map(unsuccessful));
     document.gap();
     document.laid_out(table(COLUMNS, &wall_time.parts, |part| part.what, width));
@@ -252,6 +254,18 @@ pub fn total(total: &DiagnosisTotal, width: u16) -> String {
     let mut text = format!("{}\n\n{table}\n\n", wrapped(&heading, columns, 0));
     for sentence in [last(&total.finished_last), Some(stragglers(&total.stragglers, None))].into_iter().flatten() {
         text += &format!("{}\n", wrapped(&sentence, columns, 0));
+    }
+    text
+}
+
+/// Returns what `trace info` says first: the nodes on which nearly everything failed; empty if there are none.
+pub(crate) fn alarms(applications: &[Diagnosis], width: u16) -> String {
+    let mut text = String::new();
+    for one in applications.iter().filter(|one| !one.failing_nodes.is_empty()).take(NODES) {
+        if let Some(said) = failing_nodes(one) {
+            let of = if applications.len() == 1 { String::new() } else { format!("{}: ", title(one)) };
+            text += &format!("{}\n", wrapped(&format!("{of}{said}"), usize::from(width), 0));
+        }
     }
     text
 }
@@ -466,6 +480,38 @@ fn failures(failures: &[FailureCost], wall_time: &WallTime) -> Option<String> {
             said.join(", "),
             duration(seconds),
             duration(wall)
+        )
+    })
+}
+
+/// Names the nodes on which nearly everything failed.
+pub(crate) fn failing_nodes(diagnosis: &Diagnosis) -> Option<String> {
+    let mut said: Vec<String> = diagnosis
+        .failing_nodes
+        .iter()
+        .take(NODES)
+        .map(|node| {
+            let phase = node.phase.as_ref().map(|phase| format!(" of {}", name(phase, PHASE_WIDTH, ELLIPSIS)));
+            format!(
+                "{} ({} of {}{} failed there, and {} of {} of the same kind elsewhere)",
+                escaped(&node.node),
+                grouped(node.failed),
+                counted(node.tasks, "task"),
+                phase.unwrap_or_default(),
+                grouped(node.failed_elsewhere),
+                grouped(node.tasks_elsewhere)
+            )
+        })
+        .collect();
+    let more = diagnosis.failing_nodes.len() - said.len();
+    if more > 0 {
+        said.push(format!("{more} more"));
+    }
+    let what = if diagnosis.are_executors_tested { "executor" } else { "node" };
+    (!said.is_empty()).then(|| {
+        format!(
+            "Nearly everything failed on {}. Chance hardly explains that: repair the {what} or leave it out before anything else.",
+            said.join(", ")
         )
     })
 }

@@ -4,7 +4,7 @@
 use hindmost_core::metrics::{Diagnosis, Findings, PhaseFinding, SlowNode};
 use hindmost_math::fit::{Fit, Preferred};
 
-use crate::diagnosis::brief;
+use crate::diagnosis::{alarms, brief};
 use crate::table::{Column, named, narrowed};
 use crate::text::{counted, duration, grouped, known, name, names, percent, wrapped};
 
@@ -83,7 +83,7 @@ const NODE_COLUMNS: &[Column<SlowNode>] = &[
 pub fn text(findings: &Findings, applications: &[Diagnosis], width: u16) -> String {
     let columns = usize::from(width);
     let diagnosed = findings.tasks > 0 && applications.iter().any(|one| one.wall_time.is_some());
-    let mut text = wrapped(&summary(findings, diagnosed), columns, 0) + "\n";
+    let mut text = alarms(applications, width) + &wrapped(&summary(findings, diagnosed), columns, 0) + "\n";
     if diagnosed {
         text += &format!("\n{}", brief(applications, width));
     }

@@ -41,7 +41,7 @@
 //!
 //! # How to add a format
 //!
-//! If each row of the log is an attempt, write a module next to `slurm.rs` that turns rows into `tasks::row::Row`, with a constant of type
+//! If each row of the log is an attempt, write a module next to `nextflow.rs` that turns rows into `tasks::row::Row`, with a constant of type
 //! `tasks::Rows`. Otherwise:
 //!
 //! 1. Add a folder next to `spark/` with a type that implements `format::Format`: it recognises a log by its beginning, reads it, and gives

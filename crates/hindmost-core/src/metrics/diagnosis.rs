@@ -53,6 +53,8 @@ pub struct Diagnosis {
     pub by_phase: Vec<StragglersOfPhase>,
     /// What the durations of tasks depend on; `None` if there are too few tasks.
     pub variance: Option<Variance>,
+    /// Nodes on which nearly all tasks failed, although tasks of the same phases did not fail elsewhere, most failures first.
+    pub failing_nodes: Vec<FailingNode>,
     /// Nodes that were slow in both halves of the time for which the log shows them, slowest first.
     pub slow_nodes: Vec<SlowNode>,
     /// Number of nodes that were tested for slowness.
@@ -79,6 +81,28 @@ pub struct StragglersOfPhase {
     pub stragglers: Stragglers,
     /// How durations grow with the input; `None` if too few tasks show it.
     pub skew: Option<Skew>,
+}
+
+/// A node on which nearly all tasks failed. A task counts once on each node on which it ran.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FailingNode {
+    /// Name of the node.
+    pub node: String,
+    /// The phase in which they failed; `None` if the node is compared over all phases, or the phase has no name.
+    pub phase: Option<String>,
+    /// Number of tasks that ran there, of phases that also ran elsewhere, and that were not stopped from outside.
+    pub tasks: u64,
+    /// Number of them that failed there.
+    pub failed: u64,
+    /// Number of tasks of the same phases on other nodes.
+    pub tasks_elsewhere: u64,
+    /// Number of them that failed.
+    pub failed_elsewhere: u64,
+    /// Probability that as many fail there by chance.
+    pub p: f64,
+    /// The same for the number of nodes.
+    pub p_corrected: f64,
 }
 
 /// Nodes that ran too few tasks beside those of other nodes to be tested for slowness.

@@ -7,6 +7,8 @@
 
 use serde::Serialize;
 
+use super::diagnosis::FailingNode;
+
 use hindmost_math::fit::Fit;
 
 /// What a log shows about stragglers and their cost.
@@ -31,6 +33,9 @@ pub struct Findings {
     pub phases: Vec<PhaseFinding>,
     /// The jobs with the longest waiting times, longest first.
     pub jobs: Vec<JobFinding>,
+    /// Nodes on which nearly all tasks failed, although tasks of the same phases did not fail elsewhere: of each, what the application with
+    /// the most failures there shows. Most failures first.
+    pub failing_nodes: Vec<FailingNode>,
     /// Nodes on which tasks took longer than elsewhere, slowest first.
     pub slow_nodes: Vec<SlowNode>,
     /// Number of nodes that were tested for slowness. A node is tested if it has enough tasks of phases that also ran

@@ -54,6 +54,7 @@ fn findings() -> Findings {
         }],
         nodes_tested: 10,
         left_out: 0,
+        failing_nodes: Vec::new(),
         jobs_left_out: 0,
     }
 }

@@ -9,6 +9,7 @@ pub(crate) mod area;
 mod busy;
 mod causes;
 pub(crate) mod context;
+mod failing_nodes;
 pub(crate) mod inputs;
 mod instants;
 mod joins;
@@ -71,6 +72,7 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
         stragglers,
         by_phase,
         variance: variance::variance(recording, &typical, &context),
+        failing_nodes: failing_nodes::failing_nodes(&context),
         slow_nodes: nodes.slow,
         nodes_tested: nodes.tested,
         nodes_untested: nodes.untested,

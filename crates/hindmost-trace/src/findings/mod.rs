@@ -21,7 +21,7 @@ mod winners;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use hindmost_core::metrics::{Diagnosis, Findings, SlowNode, Stragglers, StragglersOfPhase};
+use hindmost_core::metrics::{Diagnosis, FailingNode, Findings, SlowNode, Stragglers, StragglersOfPhase};
 use rustc_hash::FxHashSet;
 
 use crate::recording::PhaseRows;
@@ -147,6 +147,7 @@ impl Gathering {
             phases: phases.into_iter().map(Folded::into_finding).collect(),
             jobs,
             nodes_tested: tested.max(slow_nodes.len() as u64),
+            failing_nodes: failing_nodes(diagnoses),
             slow_nodes,
             jobs_left_out,
         }
@@ -191,6 +192,15 @@ fn slow_nodes(diagnoses: &[Diagnosis]) -> Vec<SlowNode> {
     let mut slow: Vec<SlowNode> = slow.into_values().cloned().collect();
     slow.sort_by(|a, b| b.ratio.total_cmp(&a.ratio).then_with(|| a.node.cmp(&b.node)));
     slow
+}
+
+/// Returns the nodes on which nearly everything failed in any application, those with the most failures first.
+fn failing_nodes(diagnoses: &[Diagnosis]) -> Vec<FailingNode> {
+    let mut failing: Vec<&FailingNode> = diagnoses.iter().flat_map(|diagnosis| &diagnosis.failing_nodes).collect();
+    failing.sort_by(|a, b| b.failed.cmp(&a.failed).then_with(|| a.node.cmp(&b.node)));
+    let mut named = FxHashSet::default();
+    failing.retain(|one| named.insert(&*one.node));
+    failing.into_iter().cloned().collect()
 }
 
 fn add(sum: &mut Stragglers, more: &Stragglers) {

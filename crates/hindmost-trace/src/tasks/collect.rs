@@ -36,6 +36,7 @@ const MOST_CAUSES: usize = 1000;
 
 /// How a format's attempts are to be understood.
 #[derive(Clone, Copy, Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "independent facts about the format")]
 pub(crate) struct Rules {
     /// Whether an attempt that was followed by one with a higher number failed, whatever its row says.
     pub retried_have_failed: bool,
@@ -43,6 +44,8 @@ pub(crate) struct Rules {
     pub same_in_every_job: bool,
     /// Whether the jobs of an application are those of [`Row::job`]; otherwise an application is one job.
     pub jobs_within: bool,
+    /// Whether several runs, one after another, may have written the log.
+    pub has_pauses: bool,
 }
 
 /// Collects rows.
@@ -185,6 +188,17 @@ impl Collector {
         for name in &mut self.nodes.list {
             if let Some(new) = names.get(&**name) {
                 *name = new.as_str().into();
+            }
+        }
+    }
+
+    /// Makes times from `from` on earlier by so many seconds, such as after a change of the clock. The end of a row that started before
+    /// is right.
+    pub(crate) fn earlier(&mut self, from: f64, by: f64) {
+        for row in self.open.values_mut().flat_map(|application| &mut application.rows) {
+            let is_later = row.start >= from;
+            for (time, moves) in [(&mut row.submitted, true), (&mut row.start, true), (&mut row.end, is_later)] {
+                *time -= if moves && *time >= from { by } else { 0.0 };
             }
         }
     }

@@ -6,6 +6,7 @@
 //! | `row.rs` | an attempt, as a reader takes it from a row |
 //! | `collect.rs` | holds the rows of each application until they are complete |
 //! | `held.rs` | the rows of an application, and the names in them |
+//! | `active.rs` | when jobs ran, or could have run |
 //! | `attempts.rs` | which rows are attempts of the same task, and which of them won |
 //! | `finish.rs` | counts and records the rows of an application |
 //! | `recording.rs` | the rows of an application as a recording |
@@ -29,6 +30,7 @@
 //! **Repeats.** In tables and in Slurm's output, tasks with the same name in phases with the same name and number of tasks do the same work
 //! in every job: a task that is long in each of them is long by its own.
 
+mod active;
 mod attempts;
 mod collect;
 pub(crate) mod delimited;
@@ -84,7 +86,12 @@ impl Format for Rows<'_> {
         let failed = |source| TraceError::Read { name: name.clone(), position: 0, source };
         let mut window = Window::new(Plain::new(reader).map_err(failed)?);
         let beginning = window.hold(LOOKED_AT).map_err(failed)?;
-        refuse(beginning, &name)?;
+        if let Err(error) = refuse(beginning, &name)
+            // GNU parallel writes a line feed within a command as a zero byte.
+            && !(self.format == TaskFormat::Parallel && matches!(error, TraceError::Binary { .. }))
+        {
+            return Err(error);
+        }
         if beginning.starts_with("\u{feff}".as_bytes()) {
             window.take(3);
         }

@@ -3,6 +3,7 @@
 use hindmost_math::statistics::median;
 use rustc_hash::FxHashMap;
 
+use super::active::active;
 use super::attempts::{Attempt, name_of};
 use super::collect::Collector;
 use super::held::{Application, NO_NODE};
@@ -130,14 +131,17 @@ impl Collector {
         }
         recording.slow_in_log.clone_from(&self.slow_nodes);
         recording.slots_left = self.shared.left_for(number, application);
+        if have == Jobs::Together {
+            recording.active = active(self.rules, attempts);
+        }
         if self.rules.jobs_within {
             recording.jobs = jobs.len() as u64;
+        }
+        if self.rules.jobs_within && have == Jobs::Apart {
             let mut active: Vec<(u32, (f64, f64))> = jobs.into_iter().collect();
             active.sort_by(|a, b| a.1.0.total_cmp(&b.1.0).then(a.0.cmp(&b.0)));
             recording.active = active.iter().map(|(_, (from, to))| (*from, Some(*to))).collect();
-            if have == Jobs::Apart {
-                recording.active_ids = active.iter().map(|(job, _)| *job).collect();
-            }
+            recording.active_ids = active.iter().map(|(job, _)| *job).collect();
         }
         recording
     }

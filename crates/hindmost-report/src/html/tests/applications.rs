@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use hindmost_core::metrics::{
-    Advice, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, JobSpan, LostWork, NoJobTime, PhaseSpan, PhaseTime,
-    Recommended, RecordedTime, SettingChange, SlotTimeline, SlotUse, SlotUses, Spent, StragglerCause,
+    Advice, Diagnosis, DiagnosisTotal, FailingNode, FailureCost, FinishedLast, JobSpan, LostWork, NoJobTime, PhaseSpan,
+    PhaseTime, Recommended, RecordedTime, SettingChange, SlotTimeline, SlotUse, SlotUses, Spent, StragglerCause,
     StragglersByCause, TaskTime, TimePart, Unsuccessful, Variance, VarianceShare, Waited, WallTime, Workers,
 };
 
@@ -90,6 +90,16 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
             rest: share,
             task_itself: [0.2, 0.4],
         }),
+        failing_nodes: vec![FailingNode {
+            node: name.to_owned(),
+            phase: Some(name.to_owned()),
+            tasks: 5,
+            failed: 5,
+            tasks_elsewhere: 30,
+            failed_elsewhere: 0,
+            p: 1e-6,
+            p_corrected: 1e-5,
+        }],
         slow_nodes: Vec::new(),
         nodes_tested: 4,
         nodes_untested: hindmost_core::metrics::Untested::default(),

@@ -143,7 +143,7 @@ fn json_keys_are_as_documented() {
     let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
     assert_eq!(
         keys(&document),
-        "tasks attempts speculation machine_time waiting stragglers phases jobs slow_nodes nodes_tested left_out \
+        "tasks attempts speculation machine_time waiting stragglers phases jobs failing_nodes slow_nodes nodes_tested left_out \
          jobs_left_out"
     );
     assert_eq!(

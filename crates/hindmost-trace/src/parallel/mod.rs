@@ -3,7 +3,13 @@
 //! All rows are one job with one phase. A task is a sequence number with its command: a command that was run again
 //! (`--retries`, `--resume-failed`) has several attempts, and logs that several runs have appended to have no tasks in
 //! common. A command that ended with an exit code or by a signal has failed; one that parallel stopped itself (exit
-//! value -1 and a signal, as with `--halt now` and `--timeout`) was killed. The bytes sent to other hosts are the input.
+//! value -1 and a signal, as with `--halt now` and `--timeout`) was killed. The bytes sent to other hosts are the input. A line feed within
+//! a command is a zero byte in the log.
+//!
+//! A job has a line only when it has ended, so numbers that are missing in a run are those of jobs that parallel stopped itself, or that it
+//! did not see the end of.
+
+mod cautions;
 
 use crate::error::TraceError;
 use crate::format::TaskFormat;
@@ -12,7 +18,8 @@ use crate::recording::Ended;
 use crate::tasks::header::Header;
 use crate::tasks::row::Row;
 use crate::tasks::units::{duration, number, time};
-use crate::tasks::{Collector, Rows};
+use crate::tasks::{Collector, Rows, Rules};
+use cautions::{Numbers, Times};
 
 /// Fields that each job log has.
 const NEEDED: &[&str] = &["seq", "host", "starttime", "jobruntime"];
@@ -38,17 +45,21 @@ fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(),
     let [seq, host, start, runtime, send, exit, signal, command] =
         ["seq", "host", "starttime", "jobruntime", "send", "exitval", "signal", "command"]
             .map(|name| header.place(&[name]));
+    collector.rules = Rules { has_pauses: true, ..Rules::default() };
     let (mut task, mut cause) = (String::new(), String::new());
+    let (mut numbers, mut times) = (Numbers::default(), Times::default());
     header.rows(window, name, collector, |collector, line, fields| {
         let text = |place: Option<usize>| place.map_or("", |at| fields.get(at));
         let (Some(began), Some(took)) = (time(text(start), None), duration(text(runtime), None)) else {
             return collector.issues.unreadable(line, "its start or its runtime is no number");
         };
+        numbers.add(text(seq));
+        times.add(began, began + took);
         let code = |place| number(text(place)).unwrap_or(0.0);
         task.clear();
         task.push_str(text(seq));
         task.push(' ');
-        task.push_str(text(command));
+        task.extend(text(command).chars().map(|c| if c == '\0' { '\n' } else { c }));
         cause.clear();
         let (exit, signal) = (code(exit), code(signal));
         let ended = if exit == 0.0 && signal == 0.0 {
@@ -70,7 +81,10 @@ fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(),
                 ..Row::default()
             },
         );
-    })
+    })?;
+    numbers.end(collector);
+    times.end(collector);
+    Ok(())
 }
 
 /// Returns the host of an entry such as `8/user@server`; `:` is the machine on which parallel runs.

@@ -40,6 +40,8 @@ pub(crate) struct Issues {
     pub undiagnosed: u64,
     /// Attempts that are in the log twice.
     pub repeated: u64,
+    /// Attempts that began after their task had succeeded.
+    pub ran_again: u64,
     /// Tasks that never succeeded.
     pub never_succeeded: u64,
     /// What else the reader says, once.
@@ -154,6 +156,8 @@ impl Issues {
         warn(warnings, &[
             (self.undiagnosed, "job has", "jobs have", "no diagnosis of its own: only those with the most machine time have one."),
             (self.repeated, "row repeats", "rows repeat", "an attempt with the same task, node and times; each attempt counts once."),
+            (self.ran_again, "attempt", "attempts", "began after the task had succeeded (its result was lost, or the work was run again); \
+              left out of replays."),
             (self.never_succeeded, "task", "tasks", "never succeeded; left out of replays."),
         ]);
         warnings.extend(self.notes.iter().cloned());

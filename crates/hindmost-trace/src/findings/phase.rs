@@ -30,6 +30,12 @@ pub(super) struct Phase {
 }
 
 impl Phase {
+    /// The bytes that it takes, about.
+    pub(super) fn bytes(&self) -> usize {
+        let names = [&self.name, &self.job].into_iter().flatten().map(String::len).sum::<usize>();
+        size_of::<Phase>() + names + self.winners.bytes()
+    }
+
     /// Adds the attempts of a phase, or of a part of it. Attempts of a task in different parts count as those of different tasks.
     pub(super) fn add(&mut self, rows: &PhaseRows) {
         self.name = self.name.take().or_else(|| rows.name.as_deref().map(shortened));

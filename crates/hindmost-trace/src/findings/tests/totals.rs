@@ -1,3 +1,4 @@
+use super::super::Gathering;
 use super::world::{World, findings, log_normal, of_phase, phase, recording, succeeded};
 use crate::recording::{AttemptRow, Ended, PhaseRows};
 

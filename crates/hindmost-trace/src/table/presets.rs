@@ -3,7 +3,7 @@
 //! **Airflow** (`task_instance`, `task_instance_history`, answers of its REST interface): a task instance is a DAG, a run, a task and a
 //! `map_index`, and never has copies. Rows may stand for what never ran.
 //!
-//! **Parsl** (`try` of its monitoring database, by itself or joined with `task`): a try failed if it has a history of failures. Only with
+//! **Parsl** (`try` of its monitoring database, alone or joined with `task`): a try failed if it has a history of failures. Only with
 //! resource monitoring does Parsl write when a try began.
 
 use super::columns::{Meaning, Places};
@@ -102,17 +102,17 @@ impl Tool {
         }
     }
 
-    /// Says what the tool's record leaves out, given whether it tells the tasks of a phase apart, and whether rows have a start.
+    /// Says what the tool's record leaves out, given whether it names the tasks of a phase, and whether rows have a start.
     pub(super) fn note_what_is_missing(
         self,
         places: &Places,
-        (tells_apart, have_starts): (bool, bool),
+        (knows_tasks, have_starts): (bool, bool),
         collector: &mut Collector,
     ) {
         let mut note = |text: &str| collector.issues.note(text);
         match self {
-            Tool::Airflow if !tells_apart => note(
-                "This table of Airflow has no column \"map_index\": the instances of a mapped task can't be told apart. Export this column, too.",
+            Tool::Airflow if !knows_tasks => note(
+                "This table of Airflow has no column \"map_index\": the instances of a mapped task can't be distinguished. Export this column, too.",
             ),
             Tool::Airflow => {}
             Tool::Parsl => {
@@ -124,7 +124,7 @@ impl Tool {
                 if !have_starts {
                     note(
                         "Parsl writes when and where a try began only with resource monitoring (resource_monitoring_enabled): these tries \
-                         have no durations, and those of memoized tasks can't be told apart.",
+                         have no durations, and those of memoized tasks can't be distinguished.",
                     );
                 }
                 if places.of(Meaning::Phase).is_none() {

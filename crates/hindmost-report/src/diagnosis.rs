@@ -209,7 +209,7 @@ pub(crate) fn details(part: &TimePart, wall_time: &WallTime, workers: Workers) -
             let shares = [
                 (
                     part.lost_share,
-                    "of attempts that did not win (they failed, were lost or were killed): their causes are worth more than more slots",
+                    "of attempts that did not win (they failed, were lost or killed, or repeated what had succeeded): their causes are worth more than more slots",
                 ),
                 (
                     part.first_wave_share,
@@ -601,7 +601,7 @@ pub(crate) fn lost_in_words(lost: &LostWork) -> Option<String> {
     let parts = [
         (lost.failed, "failed attempts"),
         (lost.losers, "attempts that were killed or too late"),
-        (lost.repeated, "outputs that were made again"),
+        (lost.repeated, "work that was done again after it had succeeded"),
     ];
     let said = parts.iter().filter(|(seconds, _)| *seconds > 0.0);
     let said: Vec<String> = said.map(|(seconds, what)| format!("{what} {}", duration(*seconds))).collect();

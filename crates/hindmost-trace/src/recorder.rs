@@ -101,6 +101,8 @@ impl Recorder {
             self.gathering.add(&recording);
             let diagnosis = diagnose(&recording);
             self.gathering.explain(&diagnosis);
+            let jobs = recording.phases.iter().chain(&recording.without_times).map(|phase| phase.of_job);
+            self.gathering.complete(recording.application, jobs);
             if let Replays::Longest(longest) = self.wanted.replays {
                 is_worth = (longest.is_worth)(&diagnosis);
             }
@@ -109,6 +111,11 @@ impl Recorder {
         if is_worth && self.keeps(seconds(&recording), tasks(&recording)) {
             self.keep(recording);
         }
+    }
+
+    /// Attempts that are not in the durations, waits and tails of their phases.
+    pub(crate) fn late(&self) -> u64 {
+        self.gathering.late()
     }
 
     /// Adds a part of an application to the findings.

@@ -228,7 +228,7 @@ pub struct AttemptRow {
     pub wins: bool,
     /// Whether it was started as a speculative copy.
     pub speculative: bool,
-    /// Whether it ran because the output of an earlier attempt was lost.
+    /// Whether it ran again after its task had succeeded, such as because the output of the earlier attempt was lost.
     pub repeated: bool,
     /// True if the log does not say of which task it is; `task` is then a number that means something else.
     pub is_unmatched: bool,

@@ -431,7 +431,7 @@ pub struct LostWork {
     pub failed: f64,
     /// Of attempts that were killed, or that succeeded after another attempt of their task.
     pub losers: f64,
-    /// Of attempts that ran because the output of a successful attempt was lost.
+    /// Of attempts that began after their task had succeeded, such as because the output was lost.
     pub repeated: f64,
 }
 

@@ -85,9 +85,9 @@ pub struct MachineTime {
     pub total: f64,
     /// Machine time of winners.
     pub winners: f64,
-    /// Machine time of losers: attempts that were killed or succeeded while their task had another winner.
+    /// Machine time of losers: attempts that were killed or succeeded, and ran at the same time as the winner of their task.
     pub losers: f64,
-    /// Machine time of attempts that ran because the output of an earlier winner was lost, and did not fail.
+    /// Machine time of attempts that began after their task had succeeded, such as because the output was lost, and did not fail.
     pub repeated: f64,
     /// Machine time of attempts that failed.
     pub failed: f64,

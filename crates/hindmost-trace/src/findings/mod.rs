@@ -4,8 +4,9 @@
 //! why, and which nodes were slow. Everything else follows from the attempts.
 //!
 //! The findings of the 256 most important phases and of the 64 most important jobs are kept; totals cover all phases and jobs.
-//! An application with very many attempts is recorded in parts. Later parts of a phase are added to earlier ones, if the phase is
-//! among the last 32 that were added. Otherwise, their attempts only add to counts and machine time.
+//! An application with very many attempts is recorded in parts, and later parts of a phase are added to earlier ones. Only if the phases
+//! together take more than [`MOST_HELD`] bytes are those complete that had no attempt for longest; attempts that they have later only add
+//! to counts and machine time, and are counted in [`Gathering::late`].
 //!
 //! Times that are further than 10¹² seconds from 0 count as unknown. Durations are rounded to whole microseconds, which is finer than the
 //! clocks of logs. If all durations of a phase are whole milliseconds, its clock is assumed to have a resolution of a millisecond.
@@ -31,8 +32,8 @@ use job_waits::JobWaits;
 use phase::{Phase, PhaseKey};
 use tally::Tally;
 
-/// The most phases to which later parts can be added.
-const OPEN: usize = 32;
+/// About how many bytes the phases take to which later parts can be added.
+const MOST_HELD: usize = 24 << 20;
 /// The most phases whose findings are kept.
 const PHASES: usize = 256;
 /// The most phases that are remembered after their findings were dropped, so that a later part does not begin a new phase.
@@ -41,8 +42,14 @@ const GONE: usize = 4096;
 /// Gathers the findings of a log from the recordings and diagnoses of its applications.
 #[derive(Debug, Default)]
 pub struct Gathering {
-    /// The phases that were added last, the latest one at the end.
-    open: VecDeque<(PhaseKey, Phase)>,
+    /// The phases to which later parts can be added, each with the number of the part that was added last.
+    open: BTreeMap<PhaseKey, (u64, Phase)>,
+    /// The bytes that they take, about.
+    held: usize,
+    /// Number of parts of phases that were added.
+    parts: u64,
+    /// Attempts that were added to phases that are not open any more.
+    late: u64,
     /// The most important of all other phases.
     folded: BTreeMap<PhaseKey, Folded>,
     /// Phases whose findings were dropped.
@@ -68,27 +75,61 @@ impl Gathering {
         for rows in phases {
             // The jobs of a run are applications in findings, and one application in its diagnosis.
             let key = (recording.application + rows.of_job, rows.phase);
-            let open = self.open.iter().position(|(open, _)| *open == key);
-            let mut phase = match open.and_then(|at| self.open.remove(at)) {
-                Some((_, phase)) => phase,
-                None => Phase::default(),
-            };
-            phase.add(rows);
-            if open.is_none() && (self.folded.contains_key(&key) || self.gone.contains(&key)) {
-                self.late(key, &phase.tally);
+            self.parts += 1;
+            let part = self.parts;
+            if !self.open.contains_key(&key) && (self.folded.contains_key(&key) || self.gone.contains(&key)) {
+                let mut phase = Phase::default();
+                phase.add(rows);
+                self.add_late(key, &phase.tally);
                 continue;
             }
-            self.open.push_back((key, phase));
-            if self.open.len() > OPEN
-                && let Some((key, phase)) = self.open.pop_front()
-            {
+            let before = self.open.get(&key).map_or(0, |(_, phase)| phase.bytes());
+            let (last, phase) = self.open.entry(key).or_default();
+            *last = part;
+            phase.add(rows);
+            self.held += phase.bytes() - before;
+            if self.held > MOST_HELD {
+                self.fold_the_idlest();
+            }
+        }
+    }
+
+    /// Folds the phases that had no attempt for longest, until half of the bytes are left.
+    fn fold_the_idlest(&mut self) {
+        let mut idlest: Vec<(u64, PhaseKey)> = self.open.iter().map(|(key, (last, _))| (*last, *key)).collect();
+        idlest.sort_unstable();
+        for (_, key) in idlest {
+            if self.held <= MOST_HELD / 2 {
+                break;
+            }
+            if let Some((_, phase)) = self.open.remove(&key) {
+                self.held -= phase.bytes();
                 self.fold(key, phase);
             }
         }
     }
 
+    /// Folds the phases of an application of which no more attempts follow.
+    pub(crate) fn complete(&mut self, application: u32, jobs: impl Iterator<Item = u32>) {
+        for number in jobs.map(|job| application + job) {
+            let keys: Vec<PhaseKey> = self.open.range((number, 0)..=(number, u32::MAX)).map(|(key, _)| *key).collect();
+            for key in keys {
+                if let Some((_, phase)) = self.open.remove(&key) {
+                    self.held -= phase.bytes();
+                    self.fold(key, phase);
+                }
+            }
+        }
+    }
+
+    /// Returns how many attempts are counted, but are not in the durations, waits and tails of their phases.
+    pub(crate) fn late(&self) -> u64 {
+        self.late
+    }
+
     /// Adds attempts to a phase that is not open any more.
-    fn late(&mut self, key: PhaseKey, late: &Tally) {
+    fn add_late(&mut self, key: PhaseKey, late: &Tally) {
+        self.late += late.attempts.ended;
         self.total.add(late);
         if let Some(folded) = self.folded.get_mut(&key) {
             folded.tally.add(late);
@@ -101,7 +142,7 @@ impl Gathering {
         for found in &diagnosis.by_phase {
             let key = (diagnosis.application + found.of_job, found.phase);
             let StragglersOfPhase { stragglers, skew, .. } = *found;
-            if let Some((_, phase)) = self.open.iter_mut().find(|(open, _)| *open == key) {
+            if let Some((_, phase)) = self.open.get_mut(&key) {
                 (phase.stragglers, phase.skew) = (stragglers, skew);
             } else if let Some(folded) = self.folded.get_mut(&key) {
                 (folded.finding.stragglers, folded.finding.skew) = (stragglers, skew);
@@ -120,9 +161,7 @@ impl Gathering {
     /// Returns the findings, given the diagnoses that were not dropped, in the order of the applications.
     pub fn findings(mut self, diagnoses: &[Diagnosis]) -> Findings {
         // Phases are folded in their order, so that the rounding of sums does not depend on the order in which they were added.
-        let mut open = std::mem::take(&mut self.open);
-        open.make_contiguous().sort_unstable_by_key(|(key, _)| *key);
-        for (key, phase) in open {
+        for (key, (_, phase)) in std::mem::take(&mut self.open) {
             self.fold(key, phase);
         }
         let mut phases: Vec<Folded> = self.folded.into_values().collect();

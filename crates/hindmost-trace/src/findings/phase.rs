@@ -30,60 +30,67 @@ pub(super) struct Phase {
 }
 
 impl Phase {
+    /// The bytes that it takes, about.
+    pub(super) fn bytes(&self) -> usize {
+        let names = [&self.name, &self.job].into_iter().flatten().map(String::len).sum::<usize>();
+        size_of::<Phase>() + names + self.winners.bytes()
+    }
+
     /// Adds the attempts of a phase, or of a part of it. Attempts of a task in different parts count as those of different tasks.
     pub(super) fn add(&mut self, rows: &PhaseRows) {
         self.name = self.name.take().or_else(|| rows.name.as_deref().map(shortened));
         self.job = self.job.take().or_else(|| rows.job.as_deref().map(shortened));
         self.tasks = self.tasks.or(rows.tasks).or(rows.listed);
-        let mut tasks = Tasks::of(rows);
+        let tasks = Tasks::of(rows);
         for row in rows.without_times.iter().chain(&rows.rows) {
             let times = Times::of(row);
             self.start = [self.start, times.start].into_iter().flatten().reduce(f64::min);
             let role = tasks.role(row);
             self.tally.take(row, times.seconds, role);
-            match (role, times.seconds) {
-                (Role::Winner, seconds) => {
-                    self.tally.lost_after_all(tasks.killed.remove(&row.task).unwrap_or(0.0));
-                    if let Some((seconds, end)) = seconds.zip(times.end) {
-                        self.winners.push(seconds, end);
-                    }
-                }
-                (Role::Alone, Some(seconds)) if row.ended == Ended::Killed => {
-                    *tasks.killed.entry(row.task).or_default() += seconds;
-                }
-                _ => {}
+            if role == Role::Winner
+                && let Some((seconds, end)) = times.seconds.zip(times.end)
+            {
+                self.winners.push(seconds, end);
             }
         }
     }
 }
 
-/// The tasks of a phase with attempts that did not succeed, while the attempts are added.
-struct Tasks {
-    /// Whether an attempt of each has succeeded.
-    won: FxHashMap<u32, bool>,
-    /// Machine time of killed attempts, of tasks without a successful attempt so far. If one succeeds later, these have lost.
-    killed: FxHashMap<u32, f64>,
-}
+/// When the winners ran of those tasks of a phase that have other attempts.
+struct Tasks(FxHashMap<u32, Option<(f64, f64)>>);
 
 impl Tasks {
     fn of(rows: &PhaseRows) -> Tasks {
-        let others = rows.without_times.iter().chain(&rows.rows).filter(|row| row.ended != Ended::Succeeded);
-        Tasks { won: others.map(|row| (row.task, false)).collect(), killed: FxHashMap::default() }
+        let all = || rows.without_times.iter().chain(&rows.rows);
+        let mut tasks: FxHashMap<u32, Option<(f64, f64)>> =
+            all().filter(|row| !row.wins).map(|row| (row.task, None)).collect();
+        if !tasks.is_empty() {
+            for row in all().filter(|row| row.wins) {
+                if let Some(winner) = tasks.get_mut(&row.task) {
+                    *winner = Some((row.start, row.end));
+                }
+            }
+        }
+        Tasks(tasks)
     }
 
-    /// Returns the role of the next attempt.
-    fn role(&mut self, row: &AttemptRow) -> Role {
-        if row.repeated {
+    /// Returns the role of an attempt. One that did not run at the same time as the winner of its task has lost nothing to it.
+    fn role(&self, row: &AttemptRow) -> Role {
+        if row.wins {
+            return Role::Winner;
+        }
+        let winner = self.0.get(&row.task).copied().flatten();
+        let is_after = |(_, end): (f64, f64)| row.start >= end && !row.speculative;
+        if row.repeated || winner.is_some_and(is_after) {
             return Role::Repeat;
         }
-        let has_won = self.won.get_mut(&row.task);
-        if row.ended != Ended::Succeeded {
-            return if has_won.is_some_and(|won| *won) { Role::Loser } else { Role::Alone };
+        match (row.ended, winner) {
+            (Ended::Succeeded, _) => Role::Loser,
+            (_, None) => Role::Alone,
+            (Ended::Killed, Some((start, _))) if row.end <= start => Role::Alone,
+            (Ended::Interrupted, Some((_, end))) if row.end < end => Role::Alone,
+            (_, Some(_)) => Role::Loser,
         }
-        if let Some(won) = has_won {
-            *won = true;
-        }
-        if row.wins { Role::Winner } else { Role::Loser }
     }
 }
 

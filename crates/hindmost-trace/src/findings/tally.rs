@@ -42,9 +42,9 @@ pub(super) enum Role {
     Winner,
     /// Another attempt of the task won.
     Loser,
-    /// The attempt did not succeed, and no other attempt of the task has won so far.
+    /// The attempt did not succeed, and no other attempt of the task won while it ran.
     Alone,
-    /// The attempt ran because the output of an earlier successful attempt was lost.
+    /// The attempt began after the task had succeeded, such as because the output was lost.
     Repeat,
 }
 
@@ -88,12 +88,6 @@ impl Tally {
                 speculation.lost_seconds += seconds;
             }
         }
-    }
-
-    /// Moves machine time from killed attempts to losers, once another attempt of their task has won.
-    pub(super) fn lost_after_all(&mut self, seconds: f64) {
-        self.machine_time.killed = (self.machine_time.killed - seconds).max(0.0);
-        self.machine_time.losers += seconds;
     }
 
     pub(super) fn add(&mut self, other: &Tally) {

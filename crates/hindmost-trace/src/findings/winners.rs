@@ -63,6 +63,12 @@ impl Winners {
         many.push(seconds, end);
     }
 
+    /// The bytes that the winners take, about: a sketch and the counts by instant are as large as they can get.
+    pub(super) fn bytes(&self) -> usize {
+        let sketch = 64 << 10;
+        self.kept.capacity() * size_of::<(f64, f64)>() + if self.many.is_some() { sketch } else { 0 }
+    }
+
     /// Returns the resolution of the clock in seconds.
     fn resolution(&self) -> f64 {
         if self.fractions { MICROSECOND } else { MILLISECOND }

@@ -56,6 +56,10 @@ pub(crate) struct Relined {
     blanks: Option<usize>,
     /// Whether a text between objects has begun and its line must be ended.
     text: bool,
+    /// Whether the objects are those of one array, which ends before the log does.
+    is_array: bool,
+    /// Whether this array has ended.
+    ended: bool,
 }
 
 impl Relined {
@@ -63,9 +67,14 @@ impl Relined {
         Relined { blanks: Some(0), ..Relined::default() }
     }
 
+    /// Rewrites the objects of an array, of which the opening bracket was read, and leaves out what follows it.
+    pub(crate) fn of_array() -> Relined {
+        Relined { is_array: true, ..Relined::new() }
+    }
+
     /// Appends the rewritten form of the next piece of the log to `lines`.
     pub(crate) fn rewrite(&mut self, mut piece: &[u8], lines: &mut Vec<u8>) {
-        while let Some((&byte, rest)) = piece.split_first() {
+        while let Some((&byte, rest)) = piece.split_first().filter(|_| !self.ended) {
             if self.in_string && !self.escaped {
                 // Most bytes of a log are within strings.
                 let plain = memchr::memchr3(b'"', b'\\', b'\n', piece).unwrap_or(piece.len());
@@ -126,7 +135,7 @@ impl Relined {
                     lines.push(b'\n');
                 }
             }
-            b'[' | b']' | b',' if self.depth == 0 && !self.text => {}
+            b'[' | b']' | b',' if self.depth == 0 && !self.text => self.ended = self.is_array && byte == b']',
             _ => {
                 self.in_string = byte == b'"' && self.depth > 0;
                 self.text = self.depth == 0;
@@ -200,6 +209,13 @@ mod tests {
         );
         assert_eq!(relined("{\n\"a\": [\n{\n\"b\": 2\n}\n]\n}"), "{\"a\":[{\"b\":2}]}\n");
         assert_eq!(relined("{\n\"a\":1"), "{\"a\":1");
+    }
+
+    #[test]
+    fn an_array_ends_before_the_log() {
+        let (mut relined, mut lines) = (Relined::of_array(), Vec::new());
+        relined.rewrite(b" {\"a\": [{}]},\n {\"a\": 2} ], \"total\": {\"b\": 3}}", &mut lines);
+        assert_eq!(lines, b"{\"a\":[{}]}\n{\"a\":2}\n");
     }
 
     #[test]

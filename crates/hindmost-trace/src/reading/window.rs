@@ -71,13 +71,22 @@ impl<'r> Window<'r> {
         if Layout::of(self.held()) == Layout::Lines {
             return false;
         }
-        let mut relined = Relined::new();
+        self.rewrite(0, Relined::new());
+        true
+    }
+
+    /// Rewrites the objects of an array as one object a line. The array's first element begins after the first `before` bytes held;
+    /// what is outside the array is left out. All bytes read so far must be held.
+    pub(crate) fn only_array(&mut self, before: usize) {
+        self.rewrite(before, Relined::of_array());
+    }
+
+    fn rewrite(&mut self, before: usize, mut relined: Relined) {
         let mut lines = Vec::new();
-        relined.rewrite(self.held(), &mut lines);
+        relined.rewrite(self.held().get(before..).unwrap_or_default(), &mut lines);
         self.relined = Some(relined);
         (self.start, self.end) = (0, 0);
         self.hold_more(&lines);
-        true
     }
 
     /// Appends to the bytes held.

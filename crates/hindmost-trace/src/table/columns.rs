@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::presets::{Preset, Tool};
 use super::states::States;
 use crate::tasks::Collector;
 use crate::tasks::units::Unit;
@@ -48,20 +49,23 @@ const NAMES: [(Meaning, &str, &[&str]); MEANINGS] = [
         "durationms", "durations", "durationsec", "durationseconds", "jobruntime", "runtimes", "runtimems", "elapsedms",
         "elapsedseconds", "elapsedsec", "executiontime", "executiontimems", "executorruntime", "tasktime", "realtime", "dur", "seconds"]),
     (Submitted, "submitted", &["submitted", "submit", "submittime", "submittedat", "submissiontime", "queued", "queuedat",
-        "queuedtime", "queueddttm", "queuetime", "created", "createdat", "createtime", "creationtime", "scheduledat",
+        "queuedtime", "queueddttm", "queuedwhen", "queuetime", "created", "createdat", "createtime", "creationtime", "scheduledat",
         "arrival", "arrivaltime", "arrived", "eligible", "enqueued", "enqueuedat", "readytime"]),
     (State, "state", &["state", "status", "taskstate", "taskstatus", "jobstate", "jobstatus", "outcome", "result",
-        "finalstatus", "exitcode", "exitstatus", "exitval", "exit", "returncode", "rc", "success", "succeeded"]),
+        "finalstatus", "exitcode", "exitstatus", "exitval", "exitvalue", "exit", "returncode", "returnvalue", "retcode", "rc", "success",
+        "succeeded"]),
     (Node, "node", &["node", "nodename", "host", "hostname", "machine", "machineid", "machinename", "nodeid", "hostid",
         "server", "worker", "workerid", "workername", "workerhost", "executor", "executorid", "nodelist", "ip", "vm", "vmid", "location"]),
     (Job, "job", &["job", "jobid", "jobname", "application", "applicationid", "app", "appid", "runid", "dagrunid",
         "workflowid", "workflow", "run", "workflowrun", "queryid", "query", "dagid", "dag", "pipelineid", "pipeline", "batch", "batchid",
         "experiment", "session", "sessionid"]),
     (Phase, "phase", &["phase", "phasename", "stage", "stageid", "stagename", "step", "stepname", "process", "processname",
-        "operator", "operatorname", "function", "functionname", "funcname", "func", "op", "taskgroup", "group", "tasktype",
+        "operator", "operatorname", "function", "functionname", "funcname", "func", "funcorclassname", "taskfuncname", "operation",
+        "operationname", "op", "taskgroup", "group", "tasktype",
         "activity", "transformation", "rule", "rulename", "vertex", "vertexname", "category", "kind", "type"]),
     (Task, "task", &["task", "taskid", "taskindex", "taskname", "instance", "instancename", "instanceid", "partition",
-        "index", "taskinstance", "item", "itemid", "unit", "id", "seq", "name", "chunk", "shard", "split"]),
+        "index", "taskinstance", "item", "itemid", "unit", "id", "seq", "name", "chunk", "shard", "split",
+        "key"]),
     (Input, "input", &["input", "inputbytes", "inputsize", "bytesread", "bytesin", "readbytes", "inputdata", "inputdatasize",
         "rchar", "bytes", "size", "datasize", "filesize"]),
     (Attempt, "attempt", &["attempt", "attemptid", "attemptnumber", "attemptno", "trynumber", "try", "retry", "retrycount", "retries"]),
@@ -183,6 +187,11 @@ pub(crate) struct Places {
     units: [Option<Unit>; MEANINGS],
     /// Columns that have a usual name of the start or the end, where another one was taken.
     not_taken: Vec<(Meaning, usize)>,
+    /// The tool that wrote the table, if its columns show it.
+    pub tool: Option<Tool>,
+    /// The column whose value comes before that of the job, and the one that says what runs a task.
+    pub before_job: Option<usize>,
+    pub runner: Option<usize>,
 }
 
 impl Places {
@@ -233,15 +242,6 @@ impl Places {
         self.at[of as usize] = None;
     }
 
-    /// Gives a meaning the first column without one that has one of these plain names; returns its name.
-    pub(crate) fn take_named(&mut self, meaning: Meaning, names: &[&str]) -> Option<String> {
-        let is_free = |at: &usize| !self.at.contains(&Some(*at));
-        let is_named = |at: &usize| names.contains(&&*plain(&self.names[*at]));
-        let at = (0..self.names.len()).find(|at| is_free(at) && is_named(at))?;
-        self.at[meaning as usize] = Some(at);
-        Some(self.names[at].trim().to_owned())
-    }
-
     /// Returns what is missing to know when attempts ran; `None` if nothing is.
     pub(crate) fn missing(&self) -> Option<&'static str> {
         match (self.of(Start), self.of(End), self.of(Duration)) {
@@ -275,8 +275,9 @@ impl Places {
             found.units[*meaning as usize] = unit.or_else(|| split_unit(header[at]).1);
         }
         let names: Vec<(String, Option<Unit>)> = header.iter().map(|name| split_unit(name)).collect();
+        let none = found.take_preset(&mut used);
         for (meaning, _, usual) in NAMES {
-            if found.of(meaning).is_some() {
+            if found.of(meaning).is_some() || none.contains(&meaning) {
                 continue;
             }
             let at = usual.iter().find_map(|usual| {
@@ -296,10 +297,30 @@ impl Places {
             let is_usual = |at: &usize| !used[*at] && usual.contains(&&*names[*at].0);
             found.not_taken.extend((0..header.len()).filter(is_usual).map(|at| (*meaning, at)));
         }
-        if found.of(Phase).is_none() && found.of(Task).is_some() {
+        if found.of(Phase).is_none() && found.of(Task).is_some() && found.tool.is_none() {
             found.task_of_phase(&names, &used);
         }
         Ok(found)
+    }
+
+    /// Takes the columns of the tool that wrote the table, if it is a known one. Returns the meanings that no other column has.
+    fn take_preset(&mut self, used: &mut [bool]) -> &'static [Meaning] {
+        let plain_names: Vec<String> = self.names.iter().map(|name| plain(name)).collect();
+        let Some(preset) = Preset::of(&plain_names) else { return &[] };
+        let column = |name: &str| plain_names.iter().position(|column| column == name);
+        let named = used.to_vec();
+        for (meaning, columns) in preset.means {
+            if self.of(*meaning).is_none()
+                && let Some(at) = columns.iter().filter_map(|name| column(name)).find(|at| !named[*at])
+            {
+                used[at] = true;
+                self.at[*meaning as usize] = Some(at);
+            }
+        }
+        self.tool = Some(preset.tool);
+        self.before_job = column(preset.before_job).filter(|at| self.of(Job) != Some(*at));
+        self.runner = column(preset.runner);
+        preset.none
     }
 
     /// If there are columns of tasks and of instances, the task is the phase and the instance is the task.
@@ -381,6 +402,7 @@ mod tests {
             find(&["id", "dag_id", "run_id", "task_id", "start_date", "end_date", "try_number", "queued_dttm"], "");
         let found = [Task, Job, Start, End, Attempt, Submitted].map(|meaning| places.of(meaning));
         assert_eq!(found, [Some(3), Some(2), Some(4), Some(5), Some(6), Some(7)]);
+        assert_eq!((places.tool, places.before_job), (Some(Tool::Airflow), Some(1)));
     }
 
     #[test]

@@ -40,6 +40,57 @@ pub(super) fn keys(object: &[u8]) -> Option<Vec<String>> {
     Some(found.into_iter().map(|(key, _)| key).collect())
 }
 
+/// Returns the arrays of objects within the one object that a text is, or begins with: the keys that lead to each, and where its first
+/// element begins. Empty if other objects follow, as in JSON lines.
+pub(super) fn arrays(text: &[u8]) -> Vec<(String, usize)> {
+    let mut found = Vec::new();
+    // The last key of each object that is open; an array has none.
+    let mut open: Vec<Option<String>> = Vec::new();
+    let next = |at: usize| text.get(at..)?.iter().copied().find(|byte| !byte.is_ascii_whitespace());
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        match byte {
+            b'"' => {
+                let Some(end) = end_of_string(text, at) else { break };
+                if let (Some(Some(key)), Some(b':')) = (open.last_mut(), next(end)) {
+                    *key = String::from_utf8_lossy(&text[at + 1..end - 1]).into_owned();
+                }
+                at = end;
+                continue;
+            }
+            b'{' => open.push(Some(String::new())),
+            b'[' => {
+                let keys: Option<Vec<&str>> = open.iter().map(Option::as_deref).collect();
+                if let (Some(keys), Some(b'{')) = (keys.filter(|keys| !keys.is_empty()), next(at + 1)) {
+                    found.push((keys.join("."), at + 1));
+                }
+                open.push(None);
+            }
+            b'}' | b']' => {
+                open.pop();
+                if open.is_empty() {
+                    return if next(at + 1).is_none() { found } else { Vec::new() };
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    found
+}
+
+/// Returns where a string ends that begins at a quotation mark; `None` if it does not.
+fn end_of_string(text: &[u8], begin: usize) -> Option<usize> {
+    let mut at = begin + 1;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        if text[at] == b'"' {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
+}
+
 struct Object<'a> {
     places: &'a FxHashMap<String, usize>,
     values: &'a mut Vec<String>,

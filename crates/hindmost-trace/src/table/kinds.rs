@@ -3,6 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::columns::{Meaning, Places};
+use super::presets::Tool;
 use super::states::States;
 use crate::recording::Ended;
 use crate::tasks::Collector;
@@ -12,9 +13,6 @@ const FEWEST: usize = 10;
 /// Rows for each value of the column and each number of an attempt, on average, from which on it names no tasks. Few tasks need as
 /// many attempts.
 const ROWS_OF_EACH: usize = 3;
-/// Columns that number the tasks of a kind, in lower case.
-const NUMBERS: [&str; 1] = ["mapindex"];
-
 /// What the first rows of a table show.
 #[derive(Debug, Default)]
 pub(super) struct Kinds {
@@ -35,29 +33,31 @@ impl Kinds {
             usize::from(state.is_empty() || matches!(states.ended(state), Ok(Some(Ended::Succeeded)) | Err(_)));
     }
 
-    /// Makes the column of tasks that of phases, if it names kinds of tasks and is not chosen by name. Then each row is a task, or
-    /// a column that numbers the tasks of a kind names them.
+    /// Makes the column of tasks that of phases, if it names kinds of tasks and is not chosen by name. Then each row is a task.
     pub(super) fn settle(self, places: &mut Places, is_chosen: bool, collector: &mut Collector) {
         let Some(column) = places.name(Meaning::Task).map(str::to_owned) else { return };
-        let repeats = self.all >= FEWEST && self.all >= ROWS_OF_EACH * self.attempts.len();
-        if is_chosen || !repeats || 2 * self.succeeded < self.all {
+        let repeats = match places.tool {
+            // Each row of Airflow is another try, or another instance of a mapped task.
+            Some(Tool::Airflow) => self.all > self.attempts.len(),
+            _ => {
+                let repeats = self.all >= FEWEST && self.all >= ROWS_OF_EACH * self.attempts.len();
+                repeats && 2 * self.succeeded >= self.all
+            }
+        };
+        if is_chosen || !repeats {
             return;
         }
         let has_phase = places.of(Meaning::Phase).is_some();
+        let is_phase = !has_phase || places.of(Meaning::Phase) == places.of(Meaning::Task);
         if has_phase {
             places.drop_column(Meaning::Task);
         } else {
             places.turn(Meaning::Task, Meaning::Phase);
         }
-        let numbers = places.take_named(Meaning::Task, &NUMBERS);
-        let tasks = match &numbers {
-            Some(number) => format!("the column {number:?} as the task"),
-            None => "each row as a task".to_owned(),
-        };
-        let kind = if has_phase { "not read" } else { "read as the phase" };
+        let kind = if is_phase { "read as the phase" } else { "not read" };
         collector.issues.note(format!(
             "The column {column:?} has the same value in many rows that are no attempts of one task: it was {kind}, and \
-             {tasks}. --columns task=COLUMN names the column of the tasks."
+             each row as a task. --columns task=COLUMN names the column of the tasks."
         ));
     }
 }

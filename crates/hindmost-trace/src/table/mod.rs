@@ -25,20 +25,24 @@
 pub(crate) mod columns;
 mod json;
 mod kinds;
+mod presets;
 mod states;
 
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::io;
 
 pub use columns::Columns;
 use columns::Wrong;
 pub(crate) use columns::{Meaning, Places};
 use kinds::Kinds;
+use presets::{Rule, SENSORS, Said, Tool, is_sensor};
 pub use states::States;
 
 use crate::error::TraceError;
+use crate::reading::relined::Relined;
 use crate::reading::warnings::names;
 use crate::reading::window::Window;
 use crate::recording::Ended;
@@ -104,8 +108,33 @@ fn is_comment(line: &str) -> bool {
 fn first_object(text: &str) -> Option<Vec<String>> {
     let mut window = Window::new(crate::reading::compression::Plain::new(text.as_bytes()).ok()?);
     window.hold(text.len()).ok()?;
-    window.one_object_a_line();
+    enter(&mut window, &Columns::default()).ok()?;
     first_keys(window.held())
+}
+
+/// Makes each object that is a row a line: the objects of the text, or, of a text that is one object, those of an array within it,
+/// as in the answers of REST interfaces. Returns the keys that lead to this array.
+///
+/// # Errors
+/// If the text is one object with arrays of objects that are no rows; has the keys of the first of these.
+fn enter(window: &mut Window<'_>, columns: &Columns) -> Result<Option<String>, Vec<String>> {
+    let held = window.held();
+    let arrays = json::arrays(held);
+    let keys = |at: usize| {
+        let mut lines = Vec::new();
+        Relined::of_array().rewrite(&held[at..], &mut lines);
+        first_keys(&lines).unwrap_or_default()
+    };
+    if let Some((path, at)) = arrays.iter().find(|(_, at)| has_needed(&keys(*at), columns)) {
+        let path = path.clone();
+        window.only_array(*at);
+        return Ok(Some(path));
+    }
+    if let Some((_, at)) = arrays.first() {
+        return Err(keys(*at));
+    }
+    window.one_object_a_line();
+    Ok(None)
 }
 
 fn first_keys(held: &[u8]) -> Option<Vec<String>> {
@@ -145,25 +174,28 @@ pub(crate) fn read(
     fields.split(header, delimiter);
     let header_row = header.to_owned();
     let header: Vec<String> = (0..fields.len()).map(|at| fields.get(at).to_owned()).collect();
-    let mut places = places(name, &header, columns)?;
+    let places = places(name, &header, columns)?;
     places.add_notes(collector);
     let rows = beginning.lines().filter(|line| !is_comment(line)).skip(1).take(LOOKED_AT_ROWS);
-    let (mut jobs, mut kinds) = (Vec::new(), Kinds::default());
+    let mut first = First::default();
     for row in rows {
         fields.split(row, delimiter);
-        // The last of these rows may be cut.
-        if fields.len() >= header.len() {
-            kinds.add(|at| fields.get(at), (&places, columns.states()));
-        }
-        jobs.extend(places.of(Meaning::Job).map(|at| fields.get(at).to_owned()));
+        first.add(|at| fields.get(at), fields.len() >= header.len(), (&places, columns.states()));
+        let is_blank = |at: usize| fields.get(at).is_empty();
+        first.ending_in_blanks +=
+            usize::from(fields.len() > header.len() && (header.len()..fields.len()).all(is_blank));
+        first.without_last += usize::from(fields.len() == header.len() && is_blank(header.len() - 1));
     }
-    jobs.pop();
+    // The last of these rows may be cut.
+    first.jobs.pop();
     if let Some(row) = beginning.lines().filter(|line| !is_comment(line)).nth(1) {
         fields.split(row, delimiter);
         note_unit_of_durations(&places, |at| fields.get(at), collector);
     }
-    jobs_are_tasks(&mut places, jobs, collector);
-    kinds.settle(&mut places, columns.names(Meaning::Task), collector);
+    // Some tools write a delimiter after the last field, too. If the last column is empty in some rows, an empty field beyond it may also
+    // come from a delimiter within another field, which moves all that follow.
+    let may_end_in_delimiter = 2 * first.ending_in_blanks > first.rows || first.without_last == 0;
+    let table = first.settle(places, columns, collector);
 
     let mut joined = Joined::default();
     let mut begun = false;
@@ -183,11 +215,13 @@ pub(crate) fn read(
         fields.split(row, delimiter);
         if fields.len() < width && !terminated {
             collector.issues.cut(format!("in line {line}"));
-        } else if (width..fields.len()).any(|at| !fields.get(at).is_empty()) {
+        } else if fields.len() > width + usize::from(may_end_in_delimiter)
+            || (width..fields.len()).any(|at| !fields.get(at).is_empty())
+        {
             // It is not known which of the fields belong together.
             collector.issues.unreadable(line, &too_many(fields.len(), width, delimiter));
         } else {
-            take(&|at| fields.get(at), (&places, columns.states()), collector, line);
+            table.take(&|at| fields.get(at), collector, line);
         }
         Ok(())
     })?;
@@ -209,25 +243,30 @@ fn read_objects(
     columns: &Columns,
     collector: &mut Collector,
 ) -> Result<(), TraceError> {
-    window.one_object_a_line();
-    let header = first_keys(window.held()).unwrap_or_default();
-    let mut places = places(name, &header, columns)?;
+    let header = match enter(&mut window, columns) {
+        Ok(path) => {
+            if let Some(path) = path {
+                collector.issues.note(format!("The rows are the objects within {path:?}."));
+            }
+            first_keys(window.held()).unwrap_or_default()
+        }
+        Err(keys) => keys,
+    };
+    let places = places(name, &header, columns)?;
     let mut objects = json::Objects::new(&header);
-    let (mut jobs, mut kinds) = (Vec::new(), Kinds::default());
+    let mut first = First::default();
     for row in String::from_utf8_lossy(window.held()).lines().take(LOOKED_AT_ROWS) {
-        if let Ok(values) = objects.read(row) {
-            if jobs.is_empty() {
+        if let Ok(values) = objects.read(row.trim_end_matches(',')) {
+            if first.rows == 0 {
                 note_unit_of_durations(&places, |at| &values[at], collector);
             }
-            kinds.add(|at| &values[at], (&places, columns.states()));
-            jobs.extend(places.of(Meaning::Job).map(|at| values[at].clone()));
+            first.add(|at| &values[at], true, (&places, columns.states()));
         }
     }
-    jobs_are_tasks(&mut places, jobs, collector);
-    kinds.settle(&mut places, columns.names(Meaning::Task), collector);
+    let table = first.settle(places, columns, collector);
     lines::each(window, name, collector, |collector, line, text, terminated| {
         match objects.read(text.trim().trim_end_matches(',')) {
-            Ok(values) => take(&|at| &values[at], (&places, columns.states()), collector, line),
+            Ok(values) => table.take(&|at| &values[at], collector, line),
             // The brackets of an array.
             Err(_) if matches!(text.trim(), "[" | "]" | "[]") => {}
             Err(_) if !terminated => collector.issues.cut(format!("in line {line}")),
@@ -293,85 +332,178 @@ fn note_unit_of_durations<'a>(places: &Places, field: impl Fn(usize) -> &'a str,
     }
 }
 
-/// Takes an attempt from the fields of a row.
-fn take<'a>(
-    field: &dyn Fn(usize) -> &'a str,
-    (places, states): (&Places, &States),
-    collector: &mut Collector,
-    line: u64,
-) {
-    let text = |meaning: Meaning| places.of(meaning).map_or("", field);
-    let at = |meaning: Meaning| time(text(meaning), places.unit(meaning)).filter(|at| *at >= 0.0);
-    let seconds =
-        places.of(Meaning::Duration).and_then(|_| duration(text(Meaning::Duration), places.unit(Meaning::Duration)));
-    let (mut start, mut end, mut submitted) = (at(Meaning::Start), at(Meaning::End), at(Meaning::Submitted));
-    // A time of 0 is how some tools write that there is none, unless the log's clock begins at 0.
-    if let (Some(began), Some(0.0)) = (start, end)
-        && began > 0.0
-    {
-        end = None;
-    }
-    let is_since_1970 = [start, end].into_iter().flatten().any(|at| at > YEAR_2000);
-    for time in [&mut start, &mut submitted] {
-        *time = time.filter(|at| *at > 0.0 || !is_since_1970);
-    }
-    start = start.or_else(|| Some(end? - seconds?));
-    end = end.or_else(|| Some(start? + seconds?));
-    let word = text(Meaning::State);
-    let has_state = places.of(Meaning::State).is_some() && !word.is_empty();
-    collector.issues.with_state += u64::from(has_state);
-    let ended = match states.ended(word) {
-        _ if !has_state => end.map(|_| Ended::Succeeded),
-        Ok(ended) => ended,
-        Err(UnknownState) => {
-            collector.issues.unknown_state(line, word);
-            Some(Ended::Succeeded)
+/// What the first rows of a table show.
+#[derive(Default)]
+struct First {
+    rows: usize,
+    /// Rows that end in empty fields beyond those of the header.
+    ending_in_blanks: usize,
+    /// Rows whose last field is empty.
+    without_last: usize,
+    jobs: Vec<String>,
+    kinds: Kinds,
+    have_starts: bool,
+}
+
+impl First {
+    fn add<'a>(&mut self, field: impl Fn(usize) -> &'a str, is_whole: bool, (places, states): (&Places, &States)) {
+        self.rows += 1;
+        self.jobs.extend(places.of(Meaning::Job).map(|at| field(at).to_owned()));
+        self.have_starts |= places.of(Meaning::Start).is_some_and(|at| is_given(field(at)));
+        if is_whole {
+            self.kinds.add(field, (places, states));
         }
-    };
-    // What can't be read would have been the start or the end.
-    let wrong = |meaning: Meaning| is_given(text(meaning)) && !is_time(text(meaning), meaning, places);
-    if start.is_none() && end.is_none() || ended.is_none() && word.is_empty() {
-        let missing = [(Meaning::Start, start), (Meaning::End, end), (Meaning::Duration, start.and(end))];
-        let first = missing.into_iter().find(|(meaning, time)| time.is_none() && wrong(*meaning));
-        match (first, ended) {
-            (Some((meaning, _)), _) => {
-                return collector
+    }
+
+    /// Returns the table's columns, once the rows have shown what some of them mean.
+    fn settle<'a>(self, mut places: Places, columns: &'a Columns, collector: &mut Collector) -> Table<'a> {
+        jobs_are_tasks(&mut places, self.jobs, collector);
+        // Where a tool's columns name both, tasks are no kinds.
+        let is_known = places.tool.is_some() && places.of(Meaning::Phase) != places.of(Meaning::Task);
+        self.kinds.settle(&mut places, is_known || columns.names(Meaning::Task), collector);
+        // Parsl tries a task again only if it failed.
+        collector.rules.retried_have_failed = places.tool == Some(Tool::Parsl);
+        if let Some(tool) = places.tool {
+            tool.note_what_is_missing(&places, (is_known, self.have_starts), collector);
+        }
+        Table { places, states: columns.states(), have_starts: self.have_starts }
+    }
+}
+
+/// A table whose columns are known.
+struct Table<'a> {
+    places: Places,
+    states: &'a States,
+    /// Whether the first rows have starts.
+    have_starts: bool,
+}
+
+impl Table<'_> {
+    /// Takes an attempt from the fields of a row.
+    fn take<'a>(&self, field: &dyn Fn(usize) -> &'a str, collector: &mut Collector, line: u64) {
+        let Table { places, states, .. } = self;
+        let text = |meaning: Meaning| places.of(meaning).map_or("", field);
+        let at = |meaning: Meaning| time(text(meaning), places.unit(meaning)).filter(|at| *at >= 0.0);
+        let seconds = places
+            .of(Meaning::Duration)
+            .and_then(|_| duration(text(Meaning::Duration), places.unit(Meaning::Duration)));
+        let (mut start, mut end, mut submitted) = (at(Meaning::Start), at(Meaning::End), at(Meaning::Submitted));
+        // A time of 0 is how some tools write that there is none, unless the log's clock begins at 0.
+        if let (Some(began), Some(0.0)) = (start, end)
+            && began > 0.0
+        {
+            end = None;
+        }
+        let is_since_1970 = [start, end].into_iter().flatten().any(|at| at > YEAR_2000);
+        for time in [&mut start, &mut submitted] {
+            *time = time.filter(|at| *at > 0.0 || !is_since_1970);
+        }
+        start = start.or_else(|| Some(end? - seconds?));
+        end = end.or_else(|| Some(start? + seconds?));
+        let word = text(Meaning::State);
+        let has_state = places.of(Meaning::State).is_some() && !word.is_empty();
+        collector.issues.with_state += u64::from(has_state);
+        let cause = text(Meaning::Cause);
+        let rule = places.tool.filter(|_| !states.names(word)).map_or(Rule::Usual, |tool| {
+            let runner = places.runner.map_or("", field);
+            if tool == Tool::Airflow && is_sensor(runner) {
+                collector.issues.note(SENSORS);
+            }
+            tool.rule(&Said {
+                state: word,
+                node: places.of(Meaning::Node).map(field),
+                attempt: text(Meaning::Attempt),
+                cause,
+                runner,
+                submitted,
+                start,
+                end,
+                others_have_starts: self.have_starts,
+            })
+        });
+        let ended = match states.ended(word) {
+            _ if let Rule::NoAttempt(what) = rule => return collector.issues.left_out(line, what),
+            _ if let Rule::Ended(ended) = rule => ended,
+            _ if !has_state => end.map(|_| self.by_cause(cause, collector)),
+            Ok(ended) => ended,
+            Err(UnknownState) => {
+                collector.issues.unknown_state(line, word);
+                Some(Ended::Succeeded)
+            }
+        };
+        // What can't be read would have been the start or the end.
+        let wrong = |meaning: Meaning| is_given(text(meaning)) && !is_time(text(meaning), meaning, places);
+        if start.is_none() && end.is_none() || ended.is_none() && word.is_empty() {
+            let missing = [(Meaning::Start, start), (Meaning::End, end), (Meaning::Duration, start.and(end))];
+            let first = missing.into_iter().find(|(meaning, time)| time.is_none() && wrong(*meaning));
+            match (first, ended) {
+                (Some((meaning, _)), _) => {
+                    return collector
+                        .issues
+                        .unreadable(line, &no_time(text(meaning), places.name(meaning).unwrap_or_default()));
+                }
+                (None, None) if start.is_none() => {
+                    return collector.issues.left_out(line, "tasks that never started");
+                }
+                (None, Some(_)) => return collector.issues.unreadable(line, "it has no time"),
+                (None, None) => {}
+            }
+        } else if ended.is_some() && (start.is_none() || end.is_none()) {
+            for meaning in [Meaning::Start, Meaning::End].into_iter().filter(|meaning| wrong(*meaning)) {
+                let column = places.name(meaning).unwrap_or_default();
+                collector
                     .issues
-                    .unreadable(line, &no_time(text(meaning), places.name(meaning).unwrap_or_default()));
+                    .unread_times
+                    .add(|| format!("{:?} in column {column:?} of line {line}", text(meaning)));
             }
-            (None, None) if start.is_none() => {
-                return collector.issues.left_out(line, "tasks that never started");
-            }
-            (None, Some(_)) => return collector.issues.unreadable(line, "it has no time"),
-            (None, None) => {}
         }
-    } else if ended.is_some() && (start.is_none() || end.is_none()) {
-        for meaning in [Meaning::Start, Meaning::End].into_iter().filter(|meaning| wrong(*meaning)) {
-            let column = places.name(meaning).unwrap_or_default();
-            collector.issues.unread_times.add(|| format!("{:?} in column {column:?} of line {line}", text(meaning)));
-        }
+        let job = match (places.before_job.map_or("", field), text(Meaning::Job)) {
+            ("", job) => Cow::Borrowed(job),
+            (before, job) => Cow::Owned(format!("{before} {job}")),
+        };
+        collector.add(
+            line,
+            &Row {
+                application: &job,
+                job: "",
+                phase: text(Meaning::Phase),
+                work: "",
+                task: text(Meaning::Task),
+                node: text(Meaning::Node),
+                submitted,
+                start,
+                end,
+                state: ended,
+                cause: if cause.is_empty() { word } else { cause },
+                bytes: bytes(text(Meaning::Input)),
+                attempt: number(text(Meaning::Attempt)).filter(|n| (0.0..1e9).contains(n)).map(|n| n as u32),
+                slots: number(text(Meaning::Slots)),
+                // Airflow runs no copies.
+                speculative: match places.tool {
+                    Some(Tool::Airflow) => Some(false),
+                    _ => is_true(text(Meaning::Speculative)),
+                },
+            },
+        );
     }
-    let cause = text(Meaning::Cause);
-    collector.add(
-        line,
-        &Row {
-            application: text(Meaning::Job),
-            job: "",
-            phase: text(Meaning::Phase),
-            work: "",
-            task: text(Meaning::Task),
-            node: text(Meaning::Node),
-            submitted,
-            start,
-            end,
-            state: ended,
-            cause: if cause.is_empty() { word } else { cause },
-            bytes: bytes(text(Meaning::Input)),
-            attempt: number(text(Meaning::Attempt)).filter(|n| (0.0..1e9).contains(n)).map(|n| n as u32),
-            slots: number(text(Meaning::Slots)),
-            speculative: is_true(text(Meaning::Speculative)),
-        },
-    );
+}
+
+impl Table<'_> {
+    /// Returns how an attempt ended whose row has no state: it failed if a cause is given, unless this is a word for another end.
+    fn by_cause(&self, cause: &str, collector: &mut Collector) -> Ended {
+        if !is_given(cause) {
+            return Ended::Succeeded;
+        }
+        let ended = self.states.ended(cause).unwrap_or(Some(Ended::Failed)).unwrap_or(Ended::Succeeded);
+        if let (Some(column), true) =
+            (self.places.name(Meaning::Cause), ended != Ended::Succeeded && self.places.tool.is_none())
+        {
+            collector.issues.note(format!(
+                "No state says how these attempts ended: those with a text in the column {column:?} were read as failed."
+            ));
+        }
+        ended
+    }
 }
 
 /// Returns whether a text is a time, or a duration in the column of durations.

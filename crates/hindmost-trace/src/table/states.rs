@@ -38,6 +38,11 @@ impl States {
         self.named(word).map_or_else(|| state(word), |(_, ended)| Ok(*ended))
     }
 
+    /// Whether the user says what a state means.
+    pub(crate) fn names(&self, word: &str) -> bool {
+        self.named(word).is_some()
+    }
+
     fn named(&self, word: &str) -> Option<&(String, Option<Ended>)> {
         self.meanings.iter().find(|(state, _)| state.eq_ignore_ascii_case(word.trim()))
     }

@@ -12,6 +12,8 @@ pub(super) struct Attempt<'a> {
     pub ended: Ended,
     pub wins: bool,
     pub speculative: bool,
+    /// Whether it began after its task had succeeded: it lost nothing to the winner, but did the work again.
+    pub repeated: bool,
 }
 
 pub(super) fn name_of(application: &Application, phase: u32) -> Option<String> {
@@ -76,6 +78,7 @@ pub(super) fn attempts<'a>(rows: &'a [Held], tasks: &Numbers, retried_have_faile
             ended: row.ended,
             wins: row.ended == Ended::Succeeded,
             speculative: row.speculative == Some(true),
+            repeated: false,
         });
     }
     for siblings in repeated.into_values() {
@@ -96,12 +99,14 @@ fn settle(all: &mut [Attempt<'_>], mut siblings: Vec<u32>, retried_have_failed: 
         }
     }
     let winner = siblings.iter().copied().find(|at| all[*at as usize].ended == Ended::Succeeded);
+    let won_at = winner.map_or(f64::INFINITY, |at| all[at as usize].row.end);
     siblings.sort_by(|a, b| all[*a as usize].row.start.total_cmp(&all[*b as usize].row.start));
     let mut busy_until = f64::NEG_INFINITY;
     for at in siblings {
         let one = &mut all[at as usize];
         one.wins = winner == Some(at);
         one.speculative = one.row.speculative.unwrap_or(one.row.start < busy_until);
+        one.repeated = !one.wins && one.row.start >= won_at && one.row.speculative != Some(true);
         busy_until = busy_until.max(one.row.end);
     }
 }

@@ -124,6 +124,11 @@ impl Collector {
             (Some(_), Some(_)) => {}
             _ => self.issues.untimed.add(|| line),
         }
+        // Other columns may hold anything, such as Airflow's pickles.
+        let taken = [row.application, row.job, row.phase, row.task, row.node, row.cause];
+        if self.issues.is_repaired && taken.iter().any(|text| text.contains(char::REPLACEMENT_CHARACTER)) {
+            self.issues.note("Some rows are not valid UTF-8; the bytes were replaced.");
+        }
         self.rows += 1;
         let number = self.number(row.application);
         self.open(number, row.application);

@@ -98,6 +98,7 @@ impl Collector {
             let end = Some(row.end).filter(|end| !end.is_nan());
             counts.to = [counts.to, end].into_iter().flatten().reduce(f64::max);
             *tasks.entry((row.phase, attempt.task)).or_default() |= attempt.wins;
+            self.issues.ran_again += u64::from(attempt.repeated);
             match attempt.ended {
                 Ended::Succeeded => {}
                 Ended::Failed => {

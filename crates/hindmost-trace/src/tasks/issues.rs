@@ -34,12 +34,18 @@ pub(crate) struct Issues {
     pub reversed: Occurrences<u64>,
     /// Attempts that have not ended.
     pub unended: Occurrences<u64>,
+    /// Whether bytes of the current row were replaced, because they are not valid UTF-8.
+    pub is_repaired: bool,
     /// Jobs with more attempts than a diagnosis holds.
     pub partly_diagnosed: Occurrences<String>,
     /// Jobs whose diagnosis is not kept.
     pub undiagnosed: u64,
+    /// Attempts of phases that had been completed, to hold less in memory.
+    pub late: u64,
     /// Attempts that are in the log twice.
     pub repeated: u64,
+    /// Attempts that began after their task had succeeded.
+    pub ran_again: u64,
     /// Tasks that never succeeded.
     pub never_succeeded: u64,
     /// What else the reader says, once.
@@ -152,8 +158,12 @@ impl Issues {
         }
         #[rustfmt::skip]
         warn(warnings, &[
+            (self.late, "attempt is", "attempts are", "counted, but not in the durations, waits and tails of their phases: the log has too many \
+              phases at a time."),
             (self.undiagnosed, "job has", "jobs have", "no diagnosis of its own: only those with the most machine time have one."),
             (self.repeated, "row repeats", "rows repeat", "an attempt with the same task, node and times; each attempt counts once."),
+            (self.ran_again, "attempt", "attempts", "began after the task had succeeded (its result was lost, or the work was run again); \
+              left out of replays."),
             (self.never_succeeded, "task", "tasks", "never succeeded; left out of replays."),
         ]);
         warnings.extend(self.notes.iter().cloned());

@@ -27,9 +27,7 @@ pub(crate) fn each(
             Body::Whole(bytes) => {
                 let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
                 let text = String::from_utf8_lossy(bytes);
-                if matches!(text, Cow::Owned(_)) {
-                    collector.issues.note("Some rows are not valid UTF-8; the bytes were replaced.");
-                }
+                collector.issues.is_repaired = matches!(text, Cow::Owned(_));
                 take(collector, line.number, &text, line.terminated)?;
             }
             Body::Skipped { .. } => collector.issues.unreadable(line.number, "the line is too long"),

@@ -106,6 +106,7 @@ impl Format for Rows<'_> {
         *recorder = std::mem::take(&mut collector.recorder);
         recorder.finish();
         collector.issues.undiagnosed = recorder.undiagnosed;
+        collector.issues.late = recorder.late();
         Ok(summary(&collector, self.format))
     }
 }

@@ -80,7 +80,7 @@ impl Collector {
                 ended: attempt.ended,
                 wins: attempt.wins,
                 speculative: attempt.speculative,
-                repeated: false,
+                repeated: attempt.repeated,
                 is_unmatched: false,
             };
             let of_job = if have == Jobs::Apart { row.job } else { 0 };

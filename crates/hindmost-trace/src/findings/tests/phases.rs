@@ -1,7 +1,8 @@
 use hindmost_math::distribution::Distribution;
 use hindmost_math::fit::Preferred;
 
-use super::world::{World, log_normal, of_phase, succeeded};
+use super::super::Gathering;
+use super::world::{World, log_normal, of_phase, phase, recording, succeeded};
 use crate::recording::AttemptRow;
 
 #[test]
@@ -21,6 +22,22 @@ fn findings_of_a_small_phase_have_the_expected_values() {
     assert_eq!((findings.waiting.seconds, findings.waiting.share), (28.0, Some(0.7)));
     assert_eq!((findings.jobs.len(), findings.jobs[0].span), (1, 40.0));
     assert_eq!(findings.machine_time.winners, 442.0);
+}
+
+#[test]
+fn later_parts_of_a_phase_count_after_many_other_phases() {
+    let tasks =
+        |from: u32, seconds: f64| (from..from + 20).map(|task| succeeded(task, 0.0, seconds)).collect::<Vec<_>>();
+    let mut all = Gathering::default();
+    let others = (1..2000).map(|number| phase(number, tasks(0, 1.0))).collect();
+    for part in [vec![phase(0, tasks(0, 1000.0))], others, vec![phase(0, tasks(20, 5000.0))]] {
+        all.add(&recording(0, part));
+    }
+    assert_eq!(all.late(), 0);
+    let found = all.findings(&[]);
+    let whole = found.phases.iter().find(|one| one.phase == 0).unwrap();
+    assert_eq!((whole.tasks, whole.durations.max, whole.durations.p50), (40, Some(5000.0), Some(3000.0)));
+    assert_eq!((whole.finish, found.tasks), (Some(5000.0), 40 + 1999 * 20));
 }
 
 #[test]

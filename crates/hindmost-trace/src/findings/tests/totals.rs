@@ -1,3 +1,4 @@
+use super::super::Gathering;
 use super::world::{World, findings, log_normal, of_phase, phase, recording, succeeded};
 use crate::recording::{AttemptRow, Ended, PhaseRows};
 
@@ -115,15 +116,17 @@ fn later_parts_of_a_phase_add_to_it() {
         let rows = (0..10).map(|task| succeeded(first + task, 0.0, if task == 9 { last } else { 10.0 })).collect();
         recording(0, vec![phase(number, rows)])
     };
-    // The second part comes while the phase is open, the third one after 40 other phases.
+    // The third part comes after 40 other phases.
     let mut parts = vec![part(0, 0, 10.0), part(0, 10, 40.0)];
     parts.extend((1..41).map(|number| part(number, 0, 10.0)));
     parts.push(part(0, 20, 90.0));
-    let findings = findings(&parts);
+    let mut all = Gathering::default();
+    parts.iter().for_each(|part| all.add(part));
+    let findings = all.findings(&[]);
     assert_eq!((findings.phases.len(), findings.left_out), (41, 0));
     let found = findings.phases.iter().find(|found| found.phase == 0).unwrap();
     assert_eq!((found.tasks, found.attempts.ended, found.machine_time.winners), (30, 30, 410.0));
-    assert_eq!((found.waiting.seconds, found.durations.max), (30.0, Some(40.0)));
+    assert_eq!((found.waiting.seconds, found.durations.max), (50.0, Some(90.0)));
     assert_eq!((findings.tasks, findings.jobs[0].tasks), (430, 430));
 }
 

@@ -1,11 +1,15 @@
 //! The changes that a forecast tries: settings of the engine, other policies, more tasks, executors that are there earlier.
 
-use hindmost_core::metrics::SettingChange;
+use std::collections::BTreeSet;
+
+use hindmost_core::metrics::{SettingChange, TimePart};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_trace::TaskFormat;
 use hindmost_trace::replay::SkewedInput;
 
-use crate::changes::{are_inputs_uneven, are_slots_known, fullest, most_slots, phase_with_few_tasks, slots_of, waits};
+use crate::changes::{
+    are_inputs_uneven, are_slots_known, fullest, most_slots, phase_with_few_tasks, slots_of, slow_executors, waits,
+};
 use crate::recorded::RecordedApplication;
 use crate::settings::{HadoopSpeculation, change, changes, exists, speculation_of_hadoop};
 use crate::world::{Engine, World, hadoop_policy, seconds};
@@ -26,6 +30,8 @@ pub enum Change {
     NoWaits,
     /// All tasks of a phase get the same input.
     EvenInputs,
+    /// Nodes that were slow all the time are as fast as the others.
+    EqualNodes,
 }
 
 /// A change and how to make it.
@@ -41,8 +47,8 @@ pub struct Candidate {
     pub condition: Option<&'static str>,
 }
 
-/// Returns the changes that can be tried for an application.
-pub fn candidates(application: &RecordedApplication) -> Vec<Candidate> {
+/// Returns the changes that can be tried for an application whose wall time has these parts.
+pub fn candidates(application: &RecordedApplication, parts: &[TimePart]) -> Vec<Candidate> {
     let world = &application.world;
     let mut all = match world.engine {
         Engine::Spark | Engine::Hadoop => {
@@ -55,9 +61,10 @@ pub fn candidates(application: &RecordedApplication) -> Vec<Candidate> {
     };
     let can_be_divided =
         world.engine == Engine::Spark || world.engine == Engine::Hindmost && are_slots_known(application);
-    if let Some(phase) = phase_with_few_tasks(application).filter(|_| can_be_divided) {
+    if let Some(phase) = phase_with_few_tasks(application, parts).filter(|_| can_be_divided) {
         all.push(more_tasks(application, phase));
     }
+    all.extend(equal_nodes(application));
     if world.engine == Engine::Spark {
         let late = world.recorded.executors.iter().any(|one| one.added.is_some() || one.removed.is_some());
         if late && is_on(world, "spark.dynamicAllocation.enabled") {
@@ -212,6 +219,24 @@ fn copies_of_hadoop(application: &RecordedApplication) -> Option<Candidate> {
         change,
         settings: Vec::new(),
         condition: Some("if it was switched off: the log does not say"),
+    })
+}
+
+/// `None` if no node was slow all the time. In runs of Hindmost the policies already move tasks away from such nodes.
+fn equal_nodes(application: &RecordedApplication) -> Option<Candidate> {
+    let slow = slow_executors(&application.jobs);
+    let nodes = slow.iter().filter_map(|at| application.executors.get(*at));
+    let names: BTreeSet<&str> = nodes.map(|one| if one.host.is_empty() { &*one.name } else { &*one.host }).collect();
+    let first = names.first().filter(|_| application.world.engine != Engine::Hindmost)?;
+    let title = match names.len() {
+        1 => format!("node {first} as fast as the others"),
+        more => format!("{more} slow nodes, such as {first}, as fast as the others"),
+    };
+    Some(Candidate {
+        title,
+        change: Change::EqualNodes,
+        settings: Vec::new(),
+        condition: Some("if it is mended or replaced, and the node is why its tasks were slow"),
     })
 }
 

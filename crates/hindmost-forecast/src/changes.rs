@@ -1,8 +1,12 @@
 //! Recorded applications with something changed: their tasks, waits and executors. Also what an application has that could be changed.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use hindmost_core::workload::{Durations, Situated, SituatedAttempt, SituatedEnd, SituatedTask, WorkloadJob};
+use hindmost_core::metrics::{Spent, TimePart};
+use hindmost_core::workload::{
+    Durations, NodeHistory, Situated, SituatedAttempt, SituatedEnd, SituatedTask, WorkloadJob,
+};
 use hindmost_trace::replay::{PhaseLag, Presence};
 
 use crate::recorded::RecordedApplication;
@@ -11,6 +15,10 @@ use crate::recorded::RecordedApplication;
 const MOST_PARTS: usize = 32;
 /// A phase must have a task that took this many seconds to be divided.
 const LONG: f64 = 1.0;
+/// The least share of the wall time in which phases have fewer tasks than slots, for which they are worth dividing.
+const MATTERS: f64 = 0.02;
+/// From this number of jobs of a single task on, they are taken for tasks that come one after another.
+const IN_TURN: usize = 5;
 /// A task whose input explains this many times the typical duration could be divided.
 const MORE_INPUT: f64 = 2.0;
 
@@ -91,9 +99,16 @@ pub(crate) fn are_slots_known(application: &RecordedApplication) -> bool {
 }
 
 /// Returns the name of the phase that would gain most from more tasks: the one whose tasks are longest of those with fewer tasks than
-/// there are slots. `None` if there is none.
-pub(crate) fn phase_with_few_tasks(application: &RecordedApplication) -> Option<&str> {
+/// there are slots. `None` if there is none, if other phases filled the slots, or if the work came in jobs of one task, one after
+/// another, which have nothing to divide that the program did not divide itself.
+pub(crate) fn phase_with_few_tasks<'a>(application: &'a RecordedApplication, parts: &[TimePart]) -> Option<&'a str> {
     let slots = most_slots(application) as usize;
+    let few = parts.iter().find(|part| part.what == Spent::FewTasks && part.share >= MATTERS)?;
+    let is_of_one_task = |job: &&WorkloadJob| job.spec.phases.iter().map(|phase| phase.tasks).sum::<u32>() == 1;
+    let are_in_turn = application.jobs.iter().filter(is_of_one_task).count() >= IN_TURN;
+    if are_in_turn && few.single_tasks.is_some_and(|single| single.seconds >= 0.5 * few.seconds) {
+        return None;
+    }
     let phases = application.jobs.iter().flat_map(|job| job.spec.phases.iter().zip(&job.durations));
     let few = phases.filter_map(|(spec, durations)| match durations {
         Durations::Situated(phase) if phase.tasks.len() < slots && phase.typical >= LONG => {
@@ -154,6 +169,33 @@ pub(crate) fn with_moves(jobs: &[WorkloadJob]) -> Option<Vec<WorkloadJob>> {
     let has_slow_node = |phase: &Situated| phase.nodes.iter().any(|node| node.slowness.is_some());
     let is_known = jobs.iter().flat_map(situated).any(has_slow_node);
     is_known.then(|| changed(jobs, |phase| Some(Situated { moves: true, ..phase.clone() })))
+}
+
+/// The executors on nodes that were slow all the time.
+pub(crate) fn slow_executors(jobs: &[WorkloadJob]) -> BTreeSet<usize> {
+    let nodes = jobs.iter().flat_map(situated).flat_map(|phase| phase.nodes.iter().enumerate());
+    nodes.filter(|(_, node)| node.slowness.is_some_and(|slowness| slowness > 1.0)).map(|(at, _)| at).collect()
+}
+
+/// Returns the jobs as if slow nodes had been as fast as the others.
+pub(crate) fn with_equal_nodes(jobs: &[WorkloadJob]) -> Vec<WorkloadJob> {
+    changed(jobs, |phase| {
+        let mut phase = phase.clone();
+        for one in phase.tasks.iter_mut().flat_map(|task| &mut task.attempts).filter(|one| one.slowness > 1.0) {
+            *one = SituatedAttempt {
+                seconds: one.seconds / one.slowness,
+                met: one.met / one.slowness,
+                slowness: 1.0,
+                ..*one
+            };
+        }
+        let nodes = phase
+            .nodes
+            .iter()
+            .map(|node| NodeHistory { slowness: node.slowness.filter(|slowness| *slowness <= 1.0), ..node.clone() });
+        phase.nodes = Arc::new(nodes.collect());
+        Some(phase)
+    })
 }
 
 /// Returns the jobs with copies that may run on any node, also on the slow one of their original: what Hindmost's own policies do.

@@ -11,8 +11,8 @@ use hindmost_sim::driver::{Learns, RunResult, SimulationError};
 
 use crate::candidates::{Candidate, Change, candidates};
 use crate::changes::{
-    all_slots, kept, most_slots, situated, slots_of, used_at_once, with_copies_anywhere, with_even_inputs,
-    with_more_tasks, with_moves, without_waits,
+    all_slots, kept, most_slots, situated, slots_of, used_at_once, with_copies_anywhere, with_equal_nodes,
+    with_even_inputs, with_more_tasks, with_moves, without_waits,
 };
 use crate::evidence::{evidence, share_of};
 use crate::order;
@@ -106,7 +106,7 @@ pub fn advice(
     if replaced > 0 && matches!(application.world.engine, Engine::Other(_)) {
         found.not_offered.push(without_copies());
     }
-    for candidate in candidates(application) {
+    for candidate in candidates(application, &wall_time.parts) {
         if replaced > 0 && matches!(&candidate.change, Change::Policy(policy) if policy.system == "none") {
             found.not_offered.push(without_copies());
             continue;
@@ -236,7 +236,7 @@ fn of_candidate(
     let (mut policy, mut executors) = (application.world.policy.clone(), recorded.clone());
     match &candidate.change {
         Change::Policy(other) => policy = other.clone(),
-        Change::MoreTasks | Change::EvenInputs => {}
+        Change::MoreTasks | Change::EvenInputs | Change::EqualNodes => {}
         Change::Executors => executors = kept(recorded, &each),
         Change::NoWaits => executors = used_at_once(recorded),
     }
@@ -244,6 +244,7 @@ fn of_candidate(
         Change::Policy(_) | Change::Executors => jobs.clone(),
         Change::MoreTasks => Arc::new(with_more_tasks(jobs, most_slots(application) as usize, OVERHEAD)),
         Change::EvenInputs => Arc::new(with_even_inputs(jobs)),
+        Change::EqualNodes => Arc::new(with_equal_nodes(jobs)),
         Change::NoWaits => Arc::new(without_waits(jobs)),
     };
     let is_about_executors = matches!(candidate.change, Change::Executors);

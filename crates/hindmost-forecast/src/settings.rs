@@ -101,6 +101,7 @@ pub(crate) fn changes(application: &RecordedApplication, settings: &[(&str, &str
 mod tests {
     use std::path::{Path, PathBuf};
 
+    use hindmost_core::metrics::{Spent, TimePart};
     use hindmost_trace::replay::RecordedWorld;
     use hindmost_trace::table::Columns;
     use hindmost_trace::{Wanted, log};
@@ -152,12 +153,23 @@ mod tests {
             all.filter_map(|one| Some(one.ok()?.path())).collect()
         };
         let kinds = ["spark", "hadoop", "more/spark", "more/hadoop"];
+        let few_tasks = TimePart {
+            what: Spent::FewTasks,
+            seconds: 1.0,
+            share: 1.0,
+            used_share: None,
+            first_wave_share: None,
+            lost_share: None,
+            single_tasks: None,
+            phases: Vec::new(),
+        };
+        let parts = [few_tasks];
         let mut changed = 0;
         for log in kinds.iter().flat_map(|kind| logs(&folder.join(kind).to_string_lossy())) {
             let Ok(mut read) = log::read(&log, &Columns::default(), Wanted::REPLAYS, None) else { continue };
             let applications = read.take_applications().into_iter().take_while(|one| one.number() < 20);
             for application in applications.filter_map(RecordedApplication::of) {
-                for one in candidates(&application).iter().flat_map(|one| &one.settings) {
+                for one in candidates(&application, &parts).iter().flat_map(|one| &one.settings) {
                     let engine = application.world.engine;
                     if !matches!(engine, Engine::Spark | Engine::Hadoop) {
                         continue;

@@ -89,6 +89,7 @@ fn nothing(advice: &Advice) -> String {
             range(one)[0],
             range(one)[1]
         ),
+        None if advice.tried.is_empty() => "No change was tried.".to_owned(),
         None => "Nothing that was tried would have helped enough to be recommended.".to_owned(),
     }
 }
@@ -271,8 +272,8 @@ mod tests {
             vec![one]
         };
         let none = "Nothing that was tried would have helped enough to be recommended.";
+        assert_eq!(nothing(&advice(Vec::new(), true)), "No change was tried.");
         for tried in [
-            Vec::new(),
             vec![pace(0.019, [0.0, 0.31])],
             vec![pace(0.08, [-0.011, 0.31])],
             // Copies can corrupt the output.

@@ -71,7 +71,8 @@ fn cure(what: Spent, diagnosis: &Diagnosis) -> Option<&'static str> {
             "only tasks remain that take more than 1.5 times as long as is typical; which of them copies cure depends on the cause"
         }
         Spent::FewTasks => {
-            "the phases have fewer tasks than there are slots: more and smaller tasks use the other slots; copies can't"
+            "the phases have fewer tasks than there are slots: more and smaller tasks use the other slots, and so do several jobs at the \
+             same time where the program submits them one after the other; a copy helps only if a task hangs"
         }
         Spent::LastWave => {
             "the last tasks of a phase leave slots free: smaller tasks, or a number of tasks that fills the slots, shorten it; copies don't"
@@ -232,8 +233,14 @@ pub(crate) fn details(part: &TimePart, wall_time: &WallTime, workers: Workers) -
         Spent::FewTasks => {
             let single = part.single_tasks.filter(|single| single.seconds >= WORTH * part.seconds);
             let said = single.map(|single| {
+                let copies = match workers {
+                    Workers::Executors => {
+                        ": Spark starts a copy of such a task only after spark.speculation.task.duration.threshold"
+                    }
+                    Workers::Nodes => "",
+                };
                 format!(
-                    "Of this time, {} ({}) went by in {} of a single task.",
+                    "Of this time, {} ({}) went by in {} of a single task{copies}.",
                     duration(single.seconds),
                     percent((single.seconds / part.seconds).min(1.0)),
                     counted(single.phases, "phase")
@@ -529,6 +536,7 @@ pub(crate) fn nodes(diagnosis: &Diagnosis) -> Option<String> {
         .collect();
     let mut said = match (slow.len(), diagnosis.nodes_tested) {
         (0, 0) => Vec::new(),
+        (0, _) if !diagnosis.nodes_untested.perhaps_slow.is_empty() => Vec::new(),
         (0, tested) => vec![format!("None of {} was slow all the time.", counted(tested, &format!("tested {what}")))],
         _ => vec![format!("Slow all the time: {}.", slow.join(", "))],
     };

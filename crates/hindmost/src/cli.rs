@@ -278,7 +278,7 @@ pub struct ReplayArgs {
 
 const REPLAY_KNOWLEDGE: &str = "Progress model, what policies know of running attempts: oracle (remaining times from the start), \
      progress(S) (remaining time once a share S of the work is done), progress(uniform), age (elapsed time only) or \
-     profiles (durations from finished attempts) [default: that of the recorded run; progress(0.1) for logs]";
+     profiles (durations from finished attempts) [default: that of the recorded run; age for logs]";
 const REPLAY_SET: &str = "Set a value that the log does not give: order, slot (seconds), knowledge, placement, noise, \
      gamma, or machines (number of one-slot machines instead of the recorded nodes), such as gamma=0.1";
 const REPLAY_OUT: &str =

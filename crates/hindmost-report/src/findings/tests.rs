@@ -299,5 +299,11 @@ fn a_part_names_its_longest_phase_and_single_tasks() {
     };
     assert_eq!(longest(&part), "phase 4 (2 tasks): 10%");
     let said = details(&part, &whole, hindmost_core::metrics::Workers::Executors);
-    assert_eq!(said, ["Of this time, 45.0 s (75.0%) went by in 14 phases of a single task."]);
+    assert_eq!(
+        said,
+        [
+            "Of this time, 45.0 s (75.0%) went by in 14 phases of a single task: Spark starts a copy of such a task only after \
+         spark.speculation.task.duration.threshold."
+        ]
+    );
 }

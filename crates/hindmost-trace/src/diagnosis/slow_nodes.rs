@@ -99,6 +99,8 @@ pub fn slow_nodes(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32, f64>) {
         let begin = begins.entry(one.node).or_insert(one.start);
         *begin = begin.min(one.start);
     }
+    // Any other one that took long may be slow.
+    let significant: BTreeSet<u32> = slow.iter().map(|(node, _)| *node).collect();
     // Slow in one half of its time, where too few tasks show the other one.
     let mut half_shown = BTreeSet::new();
     slow.retain(|(node, _)| {
@@ -144,7 +146,8 @@ pub fn slow_nodes(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32, f64>) {
         (found.tasks, found.phases) = compared(&strata, *node);
         ratios.insert(*node, found.ratio);
     }
-    let (untested, perhaps) = untested(context, &strata, &all, &tested);
+    let shown = significant.difference(&half_shown).copied().collect();
+    let (untested, perhaps) = untested(context, &strata, &all, (&tested, &shown));
     let slow = slow.into_iter().map(|(_, found)| found).collect();
     (SlowNodes { slow, tested: tested.len() as u64, untested, perhaps }, ratios)
 }
@@ -181,18 +184,19 @@ pub(crate) fn proven_slow(recording: &Recording) -> Vec<SlowNode> {
     Context::of(recording, &typical).1.slow
 }
 
-/// Returns the nodes with attempts that were not tested, and those of them whose tasks took remarkably longer than those of other nodes.
+/// Returns the nodes with attempts that were not tested, and those whose tasks took remarkably longer than those of other nodes although
+/// that was not `shown` of them.
 fn untested(
     context: &Context<'_>,
     strata: &[Vec<Observed>],
     all: &Nodes,
-    tested: &BTreeSet<u32>,
+    (tested, shown): (&BTreeSet<u32>, &BTreeSet<u32>),
 ) -> (Untested, BTreeSet<u32>) {
     let recording = context.recording;
     let ran: BTreeSet<u32> =
         recording.phases.iter().flat_map(|phase| &phase.rows).filter_map(|row| context.node(row)).collect();
     let untested: Vec<u32> = ran.difference(tested).copied().collect();
-    if ran.len() < 2 || untested.is_empty() {
+    if ran.len() < 2 || ran.is_subset(shown) {
         return (Untested::default(), BTreeSet::new());
     }
     // Only needed where a node took long.
@@ -214,7 +218,7 @@ fn untested(
         let name = context.name(*node).to_owned();
         is_remarkable.then(|| (*node, PerhapsSlow { node: name, tasks: compared(strata, *node).0, ratio }))
     };
-    let found: Vec<(u32, PerhapsSlow)> = untested.iter().filter_map(of).collect();
+    let found: Vec<(u32, PerhapsSlow)> = ran.difference(shown).filter_map(of).collect();
     let (perhaps, mut perhaps_slow): (BTreeSet<u32>, Vec<PerhapsSlow>) = found.into_iter().unzip();
     perhaps_slow.sort_by(|a, b| b.ratio.total_cmp(&a.ratio).then_with(|| a.node.cmp(&b.node)));
     perhaps_slow.truncate(LISTED);

@@ -9,11 +9,12 @@ use super::fields::{
     StageInfo,
 };
 use super::jobs::Jobs;
+use super::reasons::{CANCELLED, LOST};
 use super::recording::{RecordingBuilder, Started};
 use super::stage::Counted;
 use super::stages::Stages;
 use super::tally::Tally;
-use super::task_end::{End, Metrics, TaskEnd, TaskStart};
+use super::task_end::{End, Metrics, TaskEnd, TaskInfo, TaskStart};
 use super::task_ids::{Seen, TaskIds, task_id};
 use crate::reading::values::Number;
 
@@ -50,12 +51,25 @@ pub(super) struct Application {
 /// The meaning of a task end event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TaskEnded {
-    /// The end of an attempt.
-    Attempt,
+    /// The end of an attempt, and whether an attempt of its task has succeeded so far.
+    Attempt { has_winner: bool },
     /// A report that the output of an attempt that had succeeded is lost.
     OutputLost,
     /// A duplicate of an earlier event.
     Twice,
+}
+
+/// The fields of an attempt that are needed for counting it; `None` if its event does not say which task it is of.
+fn counted(stage: Number, stage_attempt: Number, info: &TaskInfo<'_>, succeeded: bool) -> Option<Counted> {
+    let (partition, index) = (info.partition.id(), info.index.id());
+    Some(Counted {
+        stage: stage.id()?,
+        stage_attempt: stage_attempt.id().unwrap_or(0),
+        partition,
+        index: index.or(partition)?,
+        succeeded,
+        speculative: info.speculative.0,
+    })
 }
 
 impl Application {
@@ -176,12 +190,29 @@ impl Application {
         self.task_ids.start(task_id(line));
         if let Ok(event) = parse::<TaskStart<'_>>(line)
             && let Some(info) = &event.info
-            && let (Some(id), Some(stage)) = (info.id.id(), event.stage.id())
-            && let (Some(task), Some(launch)) = (info.partition.id().or(info.index.id()), info.launch.instant())
+            && let Some(attempt) = counted(event.stage, event.stage_attempt, info, false)
+            && let (Some(id), Some(launch)) = (info.id.id(), info.launch.instant())
             && let Some(executor) = self.executors.started(info)
+            && self.task_ids.is_running(id)
         {
-            recording.started(id, Started { stage, task, executor, launch });
+            recording.started(id, Started { attempt, executor, launch });
         }
+    }
+
+    /// Counts attempts that lost or whose stage was given up, although the log does not have their ends: Spark stops without waiting for
+    /// them. Returns why each was killed.
+    pub(super) fn end_what_runs(&mut self, recording: &mut RecordingBuilder) -> Vec<&'static str> {
+        let mut causes = Vec::new();
+        for ended in recording.end_what_runs(|attempt| self.stages.gave_up(attempt)) {
+            let found = self.stages.attempt(ended.attempt, &mut self.jobs);
+            recording.killed(&ended, found);
+            self.counts.attempts += 1;
+            self.counts.killed += 1;
+            self.counts.speculative += u64::from(ended.attempt.speculative);
+            self.counts.without_end += 1;
+            causes.push(if found.has_winner { LOST } else { CANCELLED });
+        }
+        causes
     }
 
     /// Classifies a task end event by its task id, and counts it unless it is a duplicate.
@@ -205,7 +236,7 @@ impl Application {
             End::Killed => self.counts.killed += 1,
             End::Failed => self.counts.failed += 1,
         }
-        TaskEnded::Attempt
+        TaskEnded::Attempt { has_winner: false }
     }
 
     pub(super) fn task_end<M: Metrics>(
@@ -220,12 +251,8 @@ impl Application {
             self.counts.unidentified += 1;
             return self.end_of(None, lost, end, None);
         };
-        let stage_attempt = event.stage_attempt.id().unwrap_or(0);
         let speculative = info.speculative.0;
-        let counted = event.stage.id().zip(info.partition.id().or(info.index.id())).map(|(stage, number)| {
-            let (partition, index) = (info.partition.id(), info.index.id().unwrap_or(number));
-            Counted { stage, stage_attempt, partition, index, succeeded, speculative }
-        });
+        let counted = counted(event.stage, event.stage_attempt, info, succeeded);
         recording.has_end(info.id.id());
         let ended = self.end_of(info.id.id(), lost, end, counted);
         if ended == TaskEnded::Twice {
@@ -255,7 +282,7 @@ impl Application {
         }
         let task = found.task.unwrap_or(counted.index);
         recording.ended((counted.stage, task), event, info, executor, (end, found));
-        ended
+        TaskEnded::Attempt { has_winner: found.has_winner }
     }
 
     /// Records the names of stages of which the log has neither a submission nor an end.
@@ -276,7 +303,7 @@ impl Application {
             from: self.from(),
             to: self.to(),
             unannounced: self.executors.unannounced(),
-            unended: self.task_ids.unended(),
+            unended: self.task_ids.unended().saturating_sub(self.counts.without_end),
             unstarted: self.task_ids.unstarted(),
             log_without_starts: if self.task_ids.any_start() { 0 } else { self.counts.attempts },
             missing_starts: u64::from(!self.started),

@@ -198,7 +198,10 @@ impl Collector {
         self.count_held(None);
         self.held = HeldEnds::default();
         let wants_plan = self.recorder.wants_replays();
-        let closed = std::mem::replace(&mut self.open, Application::new(wants_plan));
+        let mut closed = std::mem::replace(&mut self.open, Application::new(wants_plan));
+        for cause in closed.end_what_runs(&mut self.recording) {
+            self.killed_by.count(cause);
+        }
         self.tally.add(&closed.tally());
         let found = closing::close(self.number, closed, &mut self.recording, (wants_plan, &mut self.oddities));
         if let Some(recording) = found {
@@ -263,8 +266,10 @@ impl Collector {
         }
         let end = event.end();
         match (self.open.task_end(event, end, &mut self.recording), end) {
-            (TaskEnded::Attempt, End::Killed) => self.killed_by.count(of_kill(event.reason.as_ref())),
-            (TaskEnded::Attempt, End::Failed) => self.failures.count(&of_failure(event.reason.as_ref())),
+            (TaskEnded::Attempt { has_winner }, End::Killed) => {
+                self.killed_by.count(of_kill(event.reason.as_ref(), has_winner));
+            }
+            (TaskEnded::Attempt { .. }, End::Failed) => self.failures.count(&of_failure(event.reason.as_ref())),
             _ => {}
         }
     }

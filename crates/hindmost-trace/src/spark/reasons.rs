@@ -17,10 +17,10 @@ const LOSSES: &CauseTable = &[
 
 /// Fragments of Spark's kill reasons, and the causes that they indicate.
 const KILLS: &CauseTable = &[
-    (&["another attempt succeeded"], "another attempt succeeded"),
+    (&["another attempt succeeded"], LOST),
     (&["barrier stage"], "a task of the barrier stage failed"),
     (&["Stage finished"], "stage finished"),
-    (&["Stage cancelled", "tage cancel"], "stage cancelled"),
+    (&["Stage cancelled", "tage cancel"], CANCELLED),
     (&["ob cancel", "ob group"], "job cancelled"),
     (&["ecommission"], "executor decommissioned"),
     (&["reempt"], "preempted"),
@@ -46,11 +46,20 @@ pub(super) fn of_failure(reason: Option<&EndReason<'_>>) -> String {
     }
 }
 
-/// Returns why an attempt was killed. Spark before 2.2 does not log the reason.
-pub(super) fn of_kill(reason: Option<&EndReason<'_>>) -> &'static str {
+/// The cause of the end of an attempt that lost to another one.
+pub(super) const LOST: &str = "another attempt succeeded";
+/// The cause of the end of an attempt whose stage failed or was cancelled.
+pub(super) const CANCELLED: &str = "stage cancelled";
+
+/// Returns why an attempt was killed. Spark before 2.2 does not log the reason. Spark says of losers that run when the last task of their
+/// stage succeeds that the stage is finished or cancelled; `has_winner` says that another attempt of the task had succeeded.
+pub(super) fn of_kill(reason: Option<&EndReason<'_>>, has_winner: bool) -> &'static str {
     match reason.and_then(|reason| reason.kill.get()) {
         None | Some("") => NOT_SAID,
-        Some(text) => cause_in(text, KILLS).unwrap_or(OTHER),
+        Some(text) => match cause_in(text, KILLS).unwrap_or(OTHER) {
+            "stage finished" | CANCELLED if has_winner => LOST,
+            cause => cause,
+        },
     }
 }
 
@@ -77,9 +86,11 @@ mod tests {
 
     #[test]
     fn kills_are_classified_by_reason() {
-        let said = |why: &str| {
-            of_kill(Some(&parse(format!(r#"{{"Reason":"TaskKilled","Kill Reason":"{why}"}}"#).as_bytes()).unwrap()))
+        let of = |why: &str, has_winner: bool| {
+            let reason = format!(r#"{{"Reason":"TaskKilled","Kill Reason":"{why}"}}"#);
+            of_kill(Some(&parse(reason.as_bytes()).unwrap()), has_winner)
         };
+        let said = |why: &str| of(why, false);
         assert_eq!(said("another attempt succeeded"), "another attempt succeeded");
         assert_eq!(said("Finish but did not commit due to another attempt succeeded"), "another attempt succeeded");
         assert_eq!(said("Stage cancelled: Stage finished"), "stage finished");
@@ -88,6 +99,9 @@ mod tests {
             said("Task ResultTask(0, 1) from barrier stage ResultStage 0 (x at y) failed."),
             "a task of the barrier stage failed"
         );
+        assert_eq!(of("Stage cancelled: Stage finished", true), "another attempt succeeded");
+        assert_eq!(of("Stage cancelled: Job 3 was cancelled", true), "another attempt succeeded");
+        assert_eq!(of("preempted", true), "preempted");
         assert_eq!(said(""), "not said");
         assert_eq!(said("because"), "other");
     }

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::fields::{Settings, StageInfo};
 use super::reasons::of_failure;
-use super::stage::{Found, Stage};
+use super::stage::{Counted, Found, Stage};
 use super::task_end::{End, Metrics, TaskEnd, TaskInfo};
 use crate::reading::causes::shortened;
 use crate::reading::values::Number;
-use crate::recording::{AttemptRow, Ended, PhaseRows, Recording, UNKNOWN, Unended};
+use crate::recording::{AttemptRow, Ended, PhaseRows, Recording, TaskTimes, UNKNOWN, Unended};
 
 /// Beginnings of the names of settings that matter for stragglers.
 const SETTINGS: [&str; 23] = [
@@ -64,11 +64,19 @@ pub(super) struct RecordingBuilder {
 /// An attempt that started.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Started {
-    pub stage: u32,
-    pub task: u32,
+    pub attempt: Counted,
     pub executor: u32,
     /// Milliseconds since 1970.
     pub launch: i64,
+}
+
+/// An attempt that the log does not end, from its launch until it certainly held a slot, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ending {
+    pub attempt: Counted,
+    executor: u32,
+    start: f64,
+    end: f64,
 }
 
 pub(super) fn seconds(milliseconds: i64) -> f64 {
@@ -189,20 +197,55 @@ impl RecordingBuilder {
         }
     }
 
-    /// Returns the attempts without an end. If another attempt of the task has won, the log may end while such an attempt is killed. Any
-    /// other one ended before its stage did.
-    fn unended(&mut self, recording: &Recording) -> Vec<Unended> {
-        let stages: FxHashMap<u32, &PhaseRows> = recording.phases.iter().map(|phase| (phase.phase, phase)).collect();
-        let of = |attempt: Started| {
-            let stage = stages.get(&attempt.stage);
-            let has_winner = stage.is_some_and(|stage| stage.winners().any(|row| row.task == attempt.task));
-            let completed = stage.and_then(|stage| stage.completed).filter(|_| !has_winner);
-            let (start, until) = (seconds(attempt.launch), completed.unwrap_or(f64::INFINITY));
-            Unended { executor: attempt.executor, start, until: until.max(start) }
-        };
-        let mut all: Vec<Unended> = self.running.drain().map(|(_, attempt)| of(attempt)).collect();
-        all.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.executor.cmp(&b.executor)));
-        all
+    /// Returns the attempts without an end that lost to another attempt of their task, or whose submission `gave_up`. They held their slots
+    /// at least until the winner's end or the stage's. All others ended before the attempts that followed them, or before their stage did.
+    pub(super) fn end_what_runs(&mut self, gave_up: impl Fn(Counted) -> bool) -> Vec<Ending> {
+        let mut running: Vec<Started> = self.running.drain().map(|(_, attempt)| attempt).collect();
+        running.sort_by_key(|one| (one.launch, one.executor, one.attempt.stage, one.attempt.number()));
+        let tasks: FxHashSet<(u32, u32)> =
+            running.iter().map(|one| (one.attempt.stage, one.attempt.number())).collect();
+        let phases = self.recording.phases.iter().filter(|_| !tasks.is_empty());
+        let rows = phases.flat_map(|phase| phase.rows.iter().map(move |row| (phase.phase, row)));
+        let winners: FxHashMap<(u32, u32), AttemptRow> = rows
+            .filter(|(phase, row)| row.wins && tasks.contains(&(*phase, row.task)))
+            .map(|(phase, row)| ((phase, row.task), *row))
+            .collect();
+        let mut ended = Vec::new();
+        for Started { attempt, executor, launch } in running {
+            let start = seconds(launch);
+            let completed = self.phase(attempt.stage).completed;
+            let winner = winners.get(&(attempt.stage, attempt.number()));
+            // Only with a copy can two attempts of a task run at the same time.
+            let won = winner.filter(|row| row.end >= start && (row.speculative || attempt.speculative));
+            let end = won.map(|row| row.end).or(completed.filter(|_| winner.is_none() && gave_up(attempt)));
+            let until = match end {
+                Some(_) => f64::INFINITY,
+                None => completed.map_or(f64::INFINITY, |completed| completed.max(start)),
+            };
+            let end = end.map(|end| end.max(start));
+            self.recording.unended.push(Unended { executor, start: end.unwrap_or(start), until });
+            ended.extend(end.map(|end| Ending { attempt, executor, start, end }));
+        }
+        self.recording.unended.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.executor.cmp(&b.executor)));
+        ended
+    }
+
+    /// Records an attempt that was killed, although the log does not have its end.
+    pub(super) fn killed(&mut self, ending: &Ending, found: Found) {
+        let Ending { attempt, executor, start, end } = *ending;
+        self.phase(attempt.stage).rows.push(AttemptRow {
+            task: found.task.unwrap_or(attempt.number()),
+            executor,
+            start,
+            end,
+            bytes_read: None,
+            spent: TaskTimes::default(),
+            ended: Ended::Killed,
+            wins: false,
+            speculative: attempt.speculative,
+            repeated: found.repeated,
+            is_unmatched: found.task.is_none(),
+        });
     }
 
     /// Returns the attempts and stages of the application, and begins the next one.
@@ -211,7 +254,6 @@ impl RecordingBuilder {
         let mut without_times = std::mem::take(&mut self.without_times);
         self.stages.clear();
         self.jobs.clear();
-        recording.unended = self.unended(&recording);
         for phase in &mut recording.phases {
             phase.without_times = without_times.remove(&phase.phase).unwrap_or_default();
         }

@@ -34,6 +34,8 @@ pub(super) struct Stage {
     pub running: bool,
     /// Whether a submission of the stage succeeded.
     pub succeeded: bool,
+    /// The highest number of a submission that failed or was cancelled.
+    pub failed_submission: Option<u32>,
     /// How many jobs had started when the stage's job was last determined.
     pub looked: u32,
     /// Whether all of the stage's tasks were counted in an earlier submission.
@@ -63,6 +65,11 @@ pub(super) struct Counted {
 }
 
 impl Counted {
+    /// Returns the number that the log gives the task: its partition, or else its index.
+    pub(super) fn number(self) -> u32 {
+        self.partition.unwrap_or(self.index)
+    }
+
     /// Returns the task of the attempt; `None` if unknown.
     fn task(self, stage: &Stage) -> Option<u32> {
         match (self.partition, self.stage_attempt) {
@@ -89,6 +96,8 @@ pub(super) struct Found {
     pub repeated: bool,
     /// Whether the attempt is the first of its task to succeed.
     pub wins: bool,
+    /// Whether an attempt of the task has succeeded so far.
+    pub has_winner: bool,
 }
 
 impl Stage {
@@ -100,6 +109,11 @@ impl Stage {
     /// Returns whether an attempt of the same task was counted; `None` if unknown.
     pub(super) fn knows(&self, attempt: Counted) -> Option<bool> {
         attempt.task(self).map(|task| self.counted || self.seen.contains(task))
+    }
+
+    /// Returns whether the submission of an attempt of a known task failed or was cancelled.
+    pub(super) fn gave_up(&self, attempt: Counted) -> bool {
+        attempt.task(self).is_some() && self.failed_submission >= Some(attempt.stage_attempt)
     }
 
     /// Records that the output of an attempt that had succeeded was lost.
@@ -120,7 +134,7 @@ impl Stage {
             let alone = attempt.succeeded && !self.counted && self.may_have_task_without_winner();
             self.unmatched_winners += u32::from(alone);
             counts.unmatched_winners += u64::from(alone);
-            return Found { task: None, repeated: true, wins: false };
+            return Found { task: None, repeated: true, wins: false, has_winner: false };
         };
         let (counted, succeeded) = (self.counted, attempt.succeeded);
         let again = self.resubmission.as_deref_mut();
@@ -132,7 +146,7 @@ impl Stage {
             counts.winners += u64::from(wins);
             counts.speculative_winners += u64::from(wins && attempt.speculative);
         }
-        Found { task: Some(task), repeated, wins }
+        Found { task: Some(task), repeated, wins, has_winner: counted || self.won.contains(task) }
     }
 
     /// Records that the stage was submitted or runs, for the first active job that lists it.

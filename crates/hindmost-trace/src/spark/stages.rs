@@ -80,7 +80,11 @@ impl Stages {
             stage.runs(id, jobs, &mut self.owned);
         }
         stage.running = false;
-        stage.succeeded |= info.failure.get().is_none();
+        if info.failure.get().is_none() {
+            stage.succeeded = true;
+        } else {
+            stage.failed_submission = stage.failed_submission.max(Some(info.attempt.id().unwrap_or(0)));
+        }
         stage
     }
 
@@ -90,6 +94,11 @@ impl Stages {
             Some(stage) => stage.knows(attempt),
             None => Some(self.settled.contains(attempt.stage)),
         }
+    }
+
+    /// Returns whether the submission of an attempt failed or was cancelled.
+    pub(super) fn gave_up(&self, attempt: Counted) -> bool {
+        self.held.get(&attempt.stage).is_some_and(|stage| stage.gave_up(attempt))
     }
 
     /// Records that the output of an attempt that had succeeded was lost.
@@ -108,7 +117,7 @@ impl Stages {
         if !self.held.contains_key(&id) && self.settled.contains(id) {
             // All tasks of the stage had succeeded before it was resubmitted.
             let task = attempt.partition.or(Some(attempt.index));
-            return Found { task, repeated: attempt.stage_attempt > 0, wins: false };
+            return Found { task, repeated: attempt.stage_attempt > 0, wins: false, has_winner: true };
         }
         let new = self.held.get(&id).is_none_or(|stage| !stage.ran);
         if new {

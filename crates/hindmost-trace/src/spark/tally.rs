@@ -53,7 +53,9 @@ counts! {
         ended_again,
         /// Task end events of a log without any task start event.
         log_without_starts,
-        /// Started attempts without an end.
+        /// Attempts without an end that lost to another attempt, or whose stage was given up.
+        without_end,
+        /// Other started attempts without an end.
         unended,
         /// Ended attempts without a start.
         unstarted,

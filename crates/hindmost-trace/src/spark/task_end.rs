@@ -185,6 +185,8 @@ pub(super) struct TaskInfo<'a> {
 pub(super) struct TaskStart<'a> {
     #[serde(rename = "Stage ID", default)]
     pub stage: Number,
+    #[serde(rename = "Stage Attempt ID", default)]
+    pub stage_attempt: Number,
     #[serde(rename = "Task Info", borrow, default)]
     pub info: Option<TaskInfo<'a>>,
 }

@@ -79,6 +79,11 @@ impl TaskIds {
         self.all_ends += 1;
     }
 
+    /// Returns whether the log has had no end of this attempt so far; `false` if ids do not identify attempts.
+    pub(super) fn is_running(&self, id: u32) -> bool {
+        !self.shared && !self.ended.contains(id)
+    }
+
     fn ended_as(&self, id: u32) -> Option<End> {
         if !self.ended.contains(id) {
             None

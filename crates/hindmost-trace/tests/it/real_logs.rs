@@ -89,13 +89,36 @@ fn count(text: &str) -> Value {
     }
     json!({
         "format": "spark", "jobs": jobs.len(), "stages": stages.len(), "tasks": tasks.len(),
-        "attempts": attempts, "speculative_attempts": speculative, "failed_attempts": failed,
-        "killed_attempts": killed, "nodes": nodes.len(), "from": from, "to": to, "applications": 1,
+        "attempts": attempts + given_up(text), "speculative_attempts": speculative, "failed_attempts": failed,
+        "killed_attempts": killed + given_up(text), "nodes": nodes.len(), "from": from, "to": to, "applications": 1,
         "winners": winners.len(), "speculative_winners": winners.values().filter(|speculative| **speculative).count(),
         "speculation_requests": 0, "skipped_stages": skipped, "resubmitted_stages": 0, "barrier_stages": 0,
         "excluded_executors": excluded.len(), "excluded_nodes": excluded_hosts.len(),
         "outputs_lost": 0, "stages_without_job": 0,
     })
+}
+
+/// Returns the number of attempts without an end whose stage failed or which lost against or as a copy: they count as killed.
+pub fn given_up(text: &str) -> usize {
+    let events: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let of = |kind: &'static str| events.iter().filter(move |event| name(event) == kind);
+    let failed: BTreeSet<u64> = of("StageCompleted")
+        .filter(|event| event["Stage Info"]["Failure Reason"].is_string())
+        .filter_map(|event| event["Stage Info"]["Stage ID"].as_u64())
+        .collect();
+    let ended: BTreeSet<u64> = of("TaskEnd").filter_map(|event| event["Task Info"]["Task ID"].as_u64()).collect();
+    let task = |event: &Value| (event["Stage ID"].as_u64(), event["Task Info"]["Index"].as_u64());
+    let is_copy = |event: &Value| event["Task Info"]["Speculative"] == true;
+    let won: BTreeMap<_, bool> = of("TaskEnd")
+        .filter(|event| event["Task End Reason"]["Reason"] == "Success")
+        .map(|event| (task(event), is_copy(event)))
+        .collect();
+    let runs = |event: &&Value| {
+        let has_lost = won.get(&task(event)).is_some_and(|by_copy| *by_copy || is_copy(event));
+        event["Task Info"]["Task ID"].as_u64().is_some_and(|id| !ended.contains(&id))
+            && (has_lost || event["Stage ID"].as_u64().is_some_and(|stage| failed.contains(&stage)))
+    };
+    of("TaskStart").filter(runs).count()
 }
 
 #[test]
@@ -252,7 +275,7 @@ fn real_logs_cut_anywhere_are_read() {
                 .filter_map(|line| serde_json::from_str::<Value>(line).ok())
                 .filter(|event| name(event) == "TaskEnd")
                 .count();
-            assert_eq!(trace.summary().attempts, ends as u64, "{} at {cut}", path.display());
+            assert_eq!(trace.summary().attempts, (ends + given_up(&text)) as u64, "{} at {cut}", path.display());
         }
     }
 }

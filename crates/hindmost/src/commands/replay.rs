@@ -23,9 +23,9 @@ use super::report::Subject;
 
 mod starts;
 
-/// The progress model if neither the log nor the command line gives one: an attempt's remaining time is known once 10% of
-/// its work is done.
-const DEFAULT_KNOWLEDGE: Knowledge = Knowledge::Progress(0.1);
+/// The progress model if neither the log nor the command line gives one: logs do not report the progress of attempts, so a policy knows
+/// what a forecast of `advise` lets it know.
+const DEFAULT_KNOWLEDGE: Knowledge = Knowledge::Age;
 
 /// Number of seeds without `--seeds`, because the durations of copies that never ran are drawn.
 const DEFAULT_SEEDS: u32 = 5;

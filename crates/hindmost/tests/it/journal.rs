@@ -130,7 +130,7 @@ fn several_journals_are_replayed_with_swept_machines() {
     let replayed = json_in(folder.path(), &args);
     assert_eq!(replayed["results"].as_array().unwrap().len(), 8);
     assert_eq!(replayed["results"][6]["set"], serde_json::json!({"log": "b", "machines": "20"}));
-    assert_eq!(replayed["knowledge"], "progress(0.1)");
+    assert_eq!(replayed["knowledge"], "age");
     let notes = replayed["notes"].to_string();
     assert!(notes.contains("\"b: the recorded run (policy sca, knowledge age)"), "{notes}");
     assert!(notes.contains("the recorded runs have different progress models"), "{notes}");

@@ -224,6 +224,8 @@ fn avoids_slow_nodes(policy: &PolicySpec) -> bool {
     policy.system == "pace"
 }
 
+type Jobs<'a> = &'a Arc<Vec<WorkloadJob>>;
+
 fn of_candidate(
     application: &RecordedApplication,
     worlds: &Worlds<'_>,
@@ -262,7 +264,7 @@ fn of_candidate(
     };
     let (mut gains, mut costs) = (GainsByShare::default(), Vec::new());
     // For each of the jobs what the change makes of them.
-    let mut changes: Vec<(&Arc<Vec<WorkloadJob>>, Arc<Vec<WorkloadJob>>)> = Vec::new();
+    let mut changes: Vec<(Jobs<'_>, Arc<Vec<WorkloadJob>>)> = Vec::new();
     for Base { share, jobs, as_recorded, moved } in worlds.base {
         let before = changes.iter().find(|(of, _)| Arc::ptr_eq(of, jobs)).map(|(_, changed)| changed.clone());
         let changed = before.unwrap_or_else(|| changed(jobs));

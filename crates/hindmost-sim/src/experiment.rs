@@ -435,7 +435,9 @@ pub fn run_all(experiments: &[Experiment], execution: &Execution<'_>) -> Result<
         // What the other seeds would repeat is known.
         if let [Some(Ok(only))] = &one.done[..] {
             let repeated: Vec<_> = one.experiment.seeds[1..].iter().map(|_| Some(Ok(only.clone()))).collect();
-            repeated.iter().for_each(|_| (execution.progress)(1.0));
+            for _ in &repeated {
+                (execution.progress)(1.0);
+            }
             one.done.extend(repeated);
         }
     }

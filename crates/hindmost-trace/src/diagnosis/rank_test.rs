@@ -82,7 +82,9 @@ impl Stratum<'_> {
                     now = (now * times).min(1e300);
                 }
             } else {
-                scores.iter().for_each(|score| add(*score, odds(*score)));
+                for score in scores {
+                    add(*score, odds(*score));
+                }
             }
         }
         moments

@@ -47,6 +47,7 @@ enum Indent {
 
 /// Rewrites objects, piece by piece. Blanks outside strings are dropped.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a place in the text that has nothing to do with the others")]
 pub(crate) struct Relined {
     depth: u32,
     in_string: bool,

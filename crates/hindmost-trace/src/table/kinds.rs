@@ -36,13 +36,12 @@ impl Kinds {
     /// Makes the column of tasks that of phases, if it names kinds of tasks and is not chosen by name. Then each row is a task.
     pub(super) fn settle(self, places: &mut Places, is_chosen: bool, collector: &mut Collector) {
         let Some(column) = places.name(Meaning::Task).map(str::to_owned) else { return };
-        let repeats = match places.tool {
+        let repeats = if places.tool == Some(Tool::Airflow) {
             // Each row of Airflow is another try, or another instance of a mapped task.
-            Some(Tool::Airflow) => self.all > self.attempts.len(),
-            _ => {
-                let repeats = self.all >= FEWEST && self.all >= ROWS_OF_EACH * self.attempts.len();
-                repeats && 2 * self.succeeded >= self.all
-            }
+            self.all > self.attempts.len()
+        } else {
+            let repeats = self.all >= FEWEST && self.all >= ROWS_OF_EACH * self.attempts.len();
+            repeats && 2 * self.succeeded >= self.all
         };
         if is_chosen || !repeats {
             return;

@@ -64,7 +64,7 @@ impl Preset {
     /// Recognises the tool of a table with columns of these plain names.
     pub(super) fn of(columns: &[String]) -> Option<&'static Preset> {
         let has = |names: &&[&str]| columns.iter().any(|column| names.contains(&&**column));
-        PRESETS.iter().find(|preset| preset.needs.iter().all(|names| has(names)))
+        PRESETS.iter().find(|preset| preset.needs.iter().all(has))
     }
 }
 

@@ -58,7 +58,7 @@ impl LongTasks {
     pub(super) fn in_most_others(&self, row: &Held) -> Option<LongInOthers> {
         let Runs { all, long, others, long_others } = self.0.get(&row.in_every_job).copied()?;
         let again = long.checked_sub(1)?;
-        if 2 * again <= all - 1 {
+        if 2 * again < all {
             return None;
         }
         let is_no_chance = is_no_chance((again, all - 1), (long_others, others), self.0.len() as u64);

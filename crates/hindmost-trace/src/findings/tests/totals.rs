@@ -121,7 +121,9 @@ fn later_parts_of_a_phase_add_to_it() {
     parts.extend((1..41).map(|number| part(number, 0, 10.0)));
     parts.push(part(0, 20, 90.0));
     let mut all = Gathering::default();
-    parts.iter().for_each(|part| all.add(part));
+    for part in &parts {
+        all.add(part);
+    }
     let findings = all.findings(&[]);
     assert_eq!((findings.phases.len(), findings.left_out), (41, 0));
     let found = findings.phases.iter().find(|found| found.phase == 0).unwrap();

@@ -78,7 +78,7 @@ fn a_run_that_draws_no_duration_stands_for_all_seeds() {
     );
     let seconds = vec![5.0, 6.0, 7.0, 5.5, 6.5, 60.0];
     let spec = JobSpec::new("job", vec![PhaseSpec::new("map", 6, 6.0)]);
-    let job = WorkloadJob { spec, durations: vec![Durations::Recorded(seconds.into())] };
+    let job = WorkloadJob { spec, durations: vec![Durations::Recorded(seconds)] };
     experiment.jobs = Jobs::Given(std::sync::Arc::new(vec![job]));
     let stop = AtomicBool::new(false);
     let done = std::sync::Mutex::new(0.0);

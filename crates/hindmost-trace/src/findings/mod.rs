@@ -5,8 +5,8 @@
 //!
 //! The findings of the 256 most important phases and of the 64 most important jobs are kept; totals cover all phases and jobs.
 //! An application with very many attempts is recorded in parts, and later parts of a phase are added to earlier ones. Only if the phases
-//! together take more than [`MOST_HELD`] bytes are those complete that had no attempt for longest; attempts that they have later only add
-//! to counts and machine time, and are counted in [`Gathering::late`].
+//! together take more than `MOST_HELD` bytes are those complete that had no attempt for longest; attempts that they have later only add
+//! to counts and machine time, and are counted in `Gathering::late`.
 //!
 //! Times that are further than 10¹² seconds from 0 count as unknown. Durations are rounded to whole microseconds, which is finer than the
 //! clocks of logs. If all durations of a phase are whole milliseconds, its clock is assumed to have a resolution of a millisecond.

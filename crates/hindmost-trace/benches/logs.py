@@ -2,7 +2,7 @@
 """Measures `hindmost trace info` on logs of which each row is an attempt, against DuckDB, which reads and groups the same file.
 
     cargo build --release
-    python3 -m venv /tmp/peer && /tmp/peer/bin/pip install duckdb==1.4.1
+    python3 -m venv /tmp/peer && /tmp/peer/bin/pip install duckdb==2.0.1
     /tmp/peer/bin/python crates/hindmost-trace/benches/logs.py --hindmost target/release/hindmost --megabytes 100
 
 The logs are made in a temporary folder from a fixed seed. Both programs run in turn in each round. Figures are the CPU time of the process

@@ -475,7 +475,7 @@ impl Engine for Local {
     fn freeze(&mut self, attempt: AttemptId) {
         if let Some(running) = self.tokens.get(&attempt).and_then(|token| self.running.get_mut(token)) {
             running.slowed = None;
-            process::stop_tree(&running.process);
+            process::hold_tree(&running.process);
         }
     }
 

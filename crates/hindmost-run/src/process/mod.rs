@@ -51,7 +51,7 @@ pub use open_files::{in_use, users_of, written_files};
 pub use orphans::{abandon, adopt_orphans};
 pub use roots::{adopt, exit_code, spawn};
 pub use session::{apart, can_start_processes, keeps_terminal};
-pub use signal::{continue_tree, kill_tree, signal_group, stop_tree};
+pub use signal::{continue_tree, hold_tree, kill_tree, signal_group, stop_tree};
 pub use terminating::{terminate_shell, terminate_tree};
 pub use tree::descendants;
 pub use usage::{cpu_seconds, read_share};

@@ -7,19 +7,22 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::process::kill_process_group;
 
 use super::identity::Identity;
 use super::pidfd::{self, system_pid};
-use super::stat::Stat;
+use super::stat::{Stat, numbers_in};
 use super::{Signal, orphans, roots, tree};
 
 /// Number of times that a tree is listed at most while it is being stopped. A few are enough, unless processes start new groups
 /// faster than they can be listed.
 const ROUNDS: u32 = 64;
+
+/// For how long [`hold_tree`] waits at most.
+const HELD_WITHIN: Duration = Duration::from_secs(10);
 
 /// Sends a signal to a process group. Returns false if the group does not exist. A group whose members have ended but have
 /// not been reaped still exists.
@@ -81,6 +84,25 @@ pub(super) fn halt_forest(processes: &[Stat]) -> Vec<Stat> {
 /// Stops an attempt's whole tree, as [`kill_tree`] finds it.
 pub fn stop_tree(root: &Identity) {
     halt(root);
+}
+
+/// Stops an attempt's whole tree and waits until no thread of it runs: a signal to stop takes effect only at the end of the system
+/// call in which it meets a thread, and that call may open or truncate a file. Returns false if something still runs after [`HELD_WITHIN`],
+/// in a system call that can't be interrupted.
+pub fn hold_tree(root: &Identity) -> bool {
+    let begin = Instant::now();
+    let members = halt(root);
+    let is_held = |member: &Stat| {
+        let threads = numbers_in(&format!("/proc/{}/task", member.pid));
+        threads.into_iter().all(|thread| Stat::read(thread).map_or(true, |stat| stat.is_stopped() || stat.has_ended()))
+    };
+    while !members.iter().all(is_held) {
+        if begin.elapsed() > HELD_WITHIN {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    true
 }
 
 /// Continues an attempt's whole tree.

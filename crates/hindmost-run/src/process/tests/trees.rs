@@ -113,6 +113,25 @@ fn orphans_in_the_group_of_an_ended_root_are_killed() {
 }
 
 #[test]
+fn no_thread_of_a_held_tree_runs() {
+    // More busy processes than processors: those that do not run when the signal comes are stopped only when it is their turn.
+    let busy = "while :; do : > /dev/null; done";
+    let tree = Tree::shell(&format!("for i in 1 2 3 4 5 6 7 8; do setsid nice -n 19 sh -c '{busy}' & done; {busy}"));
+    let found = eventually("all processes have started", || {
+        let found = descendants(tree.root.pid);
+        (found.len() == 8 && found.iter().all(|pid| name_of(*pid).as_deref() == Some("sh"))).then_some(found)
+    });
+    for _ in 0..20 {
+        assert!(hold_tree(&tree.root));
+        let states = found.iter().chain([&tree.root.pid]).map(|pid| stat::Stat::read(*pid).unwrap().is_stopped());
+        assert_eq!(states.collect::<Vec<_>>(), [true; 9]);
+        continue_tree(&tree.root);
+    }
+    kill_tree(&tree.root);
+    tree.wait_for_end();
+}
+
+#[test]
 fn a_tree_is_stopped_and_continued() {
     let (tree, all) = scattered();
     let everyone = || all.iter().chain([&tree.root]).map(|one| stat_of(one).expect("no process has ended"));

@@ -1,0 +1,431 @@
+//! Reads lists of tasks: `ray list tasks --detail --format json`, the same of the REST interface (`/api/v0/tasks?detail=1`), and rows of
+//! `list_tasks(detail=True)` as CSV.
+//!
+//! A row is an attempt, and a job of Ray an application. Other forms of `ray list tasks` are recognised to say which one to use.
+//!
+//! An exception that ended an attempt is in its `profiling_data`. A cancelled task is `FINISHED`, with the exception in its own event
+//! `task::NAME`, where no other attempt's is. Steps of asynchronous methods may have exceptions of other attempts, so those
+//! count only if the message of the error has them, too.
+
+use serde::Deserialize;
+
+use super::{Attempt, LIST, MOST_HELD, Names, raised};
+use crate::error::TraceError;
+use crate::format::TaskFormat;
+use crate::reading::json::{behind_key, leading_number, parse_cleaned};
+use crate::reading::values::{Number, Text};
+use crate::reading::window::Window;
+use crate::recording::Ended;
+use crate::tasks::delimited::Fields;
+use crate::tasks::header::Header;
+use crate::tasks::lines;
+use crate::tasks::units::time;
+use crate::tasks::{Collector, Rules};
+
+/// Keys that each row has, also without details.
+const KEYS: [&str; 3] = ["task_id", "attempt_number", "func_or_class_name"];
+/// As many rows as `ray list tasks` lists unless told otherwise.
+const USUAL_LIMIT: u64 = 100;
+/// The state of a task whose arguments are there, so that it waits for a slot.
+const WAITS: &str = "PENDING_NODE_ASSIGNMENT";
+
+/// Returns whether a log with this beginning is a list of tasks, or another form of one, which can't be read.
+pub(super) fn is_one(beginning: &[u8]) -> bool {
+    is_json(beginning) || header(beginning).is_some() || unreadable_form(beginning).is_some()
+}
+
+fn has(beginning: &[u8], texts: impl IntoIterator<Item = String>) -> bool {
+    texts.into_iter().all(|text| memchr::memmem::find(beginning, text.as_bytes()).is_some())
+}
+
+fn is_json(beginning: &[u8]) -> bool {
+    let is_json = matches!(beginning.trim_ascii_start().first(), Some(b'[' | b'{'));
+    is_json && has(beginning, KEYS.map(|key| format!("\"{key}\"")))
+}
+
+fn header(beginning: &[u8]) -> Option<Header> {
+    Header::find(beginning, &KEYS)
+}
+
+/// Returns what a list is that can't be read.
+fn unreadable_form(beginning: &[u8]) -> Option<&'static str> {
+    if beginning.starts_with(b"---") && has(beginning, KEYS.map(|key| format!("{key}:"))) {
+        return Some("it is YAML, which is not read");
+    }
+    let is_table = has(beginning, KEYS.map(str::to_ascii_uppercase));
+    let is_summary = has(beginning, ["FUNC_OR_CLASS_NAME", "STATE_COUNTS"].map(str::to_owned));
+    (is_table || is_summary).then_some("it is a table without times")
+}
+
+/// A row. Texts that it does not have are empty.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Found<'a> {
+    #[serde(borrow)]
+    task_id: Text<'a>,
+    attempt_number: Number,
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    func_or_class_name: Text<'a>,
+    #[serde(borrow)]
+    state: Text<'a>,
+    #[serde(borrow)]
+    job_id: Text<'a>,
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    node_id: Text<'a>,
+    #[serde(borrow)]
+    worker_id: Text<'a>,
+    #[serde(borrow)]
+    error_type: Text<'a>,
+    #[serde(borrow)]
+    error_message: Text<'a>,
+    #[serde(borrow)]
+    creation_time_ms: Text<'a>,
+    #[serde(borrow)]
+    start_time_ms: Text<'a>,
+    #[serde(borrow)]
+    end_time_ms: Text<'a>,
+    #[serde(borrow)]
+    events: Option<Vec<Change<'a>>>,
+    #[serde(borrow)]
+    profiling_data: Option<Profile<'a>>,
+}
+
+/// A change of the state.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Change<'a> {
+    #[serde(borrow)]
+    state: Text<'a>,
+    #[serde(borrow)]
+    created_ms: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Profile<'a> {
+    #[serde(borrow)]
+    events: Vec<Event<'a>>,
+}
+
+/// The attempt itself, or a step.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Event<'a> {
+    #[serde(borrow)]
+    event_name: Text<'a>,
+    #[serde(borrow)]
+    extra_data: Option<Extra<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Extra<'a> {
+    #[serde(rename = "type", borrow)]
+    exception: Text<'a>,
+}
+
+/// Reads a list.
+///
+/// # Errors
+/// If reading fails, or the list has no times.
+pub(super) fn read(mut window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(), TraceError> {
+    let refused = |why: &str| TraceError::NoAttempt {
+        name: name.to_owned(),
+        format: TaskFormat::Ray.name(),
+        why: format!(": {why}; run {LIST}"),
+    };
+    collector.rules = Rules::default();
+    let mut list = List::default();
+    if is_json(window.held()) {
+        let limits = Limits::of(window.held());
+        match limits.begin {
+            Some(begin) => window.only_array(begin),
+            None => _ = window.one_object_a_line(),
+        }
+        lines::each(window, name, collector, |collector, line, text, terminated| {
+            let text = text.trim().trim_start_matches(['[', ',']).trim_end_matches([',', ']']);
+            if !text.starts_with('{') {
+                return Ok(());
+            }
+            let mut cleaned = String::new();
+            match parse_cleaned::<Found<'_>>(text.as_bytes(), &mut cleaned) {
+                Ok(found) => list.take(line, &found.row(), collector),
+                Err(_) if !terminated => collector.issues.cut(format!("in row {line}")),
+                Err(why) => collector.issues.unreadable(line, &why),
+            }
+            Ok(())
+        })?;
+        limits.note(list.rows, collector);
+    } else if let Some(header) = header(window.held()) {
+        let columns = Columns::of(&header);
+        header.rows(window, name, collector, |collector, line, fields| {
+            list.take(line, &columns.row(fields), collector);
+        })?;
+    } else {
+        return Err(refused(unreadable_form(window.held()).unwrap_or("it has no rows")));
+    }
+    if list.rows > 0 && !list.has_times {
+        return Err(refused("it has no times, which only --detail shows"));
+    }
+    list.give(collector);
+    Ok(())
+}
+
+/// What an answer of the REST interface says of the rows that it has.
+#[derive(Debug, Default)]
+struct Limits {
+    /// Where the first element of the array with the rows begins; `None` if the list is no such answer.
+    begin: Option<usize>,
+    /// How many rows there are, how many of them Ray looked at, and how many of those the user wanted.
+    total: Option<u64>,
+    looked_at: Option<u64>,
+    wanted: Option<u64>,
+}
+
+impl Limits {
+    fn of(beginning: &[u8]) -> Limits {
+        let mut begin = None;
+        for at in memchr::memmem::find_iter(beginning, "\"result\"") {
+            let array = behind_key(&beginning[at..], "\"result\"").and_then(|value| value.strip_prefix(b"["));
+            begin = begin.or(array.map(|array| beginning.len() - array.len()));
+        }
+        let Some(before) = begin.and_then(|begin| beginning.get(..begin)) else { return Limits::default() };
+        let count = |key: &str| behind_key(before, key).and_then(leading_number);
+        let [total, looked_at, wanted] = ["\"total\"", "\"num_after_truncation\"", "\"num_filtered\""].map(count);
+        Limits { begin, total, looked_at, wanted }
+    }
+
+    /// Notes that the list does not have all rows.
+    fn note(&self, rows: u64, collector: &mut Collector) {
+        let all = match (self.total, self.looked_at, self.wanted.or(self.total)) {
+            (Some(total), Some(looked_at), _) if looked_at < total => Some(total),
+            (.., Some(wanted)) if rows < wanted => Some(wanted),
+            _ => None,
+        };
+        if let Some(all) = all {
+            collector.issues.note(format!("The list has {rows} of {all} attempts; `{LIST}` lists more."));
+        } else if self.begin.is_none() && rows == USUAL_LIMIT {
+            collector.issues.note(format!(
+                "The list has {rows} attempts, which is as many as `ray list tasks` lists without --limit: others may be missing; \
+                 `{LIST}` lists more."
+            ));
+        }
+    }
+}
+
+/// The texts of a row, whatever its form.
+#[derive(Debug, Default)]
+struct Row<'a> {
+    task: &'a str,
+    number: Option<u32>,
+    name: &'a str,
+    function: &'a str,
+    state: &'a str,
+    job: &'a str,
+    kind: &'a str,
+    node: &'a str,
+    worker: &'a str,
+    error: &'a str,
+    message: &'a str,
+    created: &'a str,
+    /// When the task began to wait for a slot.
+    waited: Option<&'a str>,
+    start: &'a str,
+    end: &'a str,
+    /// The exception in the event of the attempt itself, and the first one in those of its steps.
+    own_exception: Option<&'a str>,
+    exception: Option<&'a str>,
+}
+
+impl Found<'_> {
+    fn row(&self) -> Row<'_> {
+        let waits = self.events.iter().flatten().find(|change| change.state.get() == Some(WAITS));
+        let mut row = Row {
+            task: self.task_id.get().unwrap_or_default(),
+            number: self.attempt_number.id(),
+            name: self.name.get().unwrap_or_default(),
+            function: self.func_or_class_name.get().unwrap_or_default(),
+            state: self.state.get().unwrap_or_default(),
+            job: self.job_id.get().unwrap_or_default(),
+            kind: self.kind.get().unwrap_or_default(),
+            node: self.node_id.get().unwrap_or_default(),
+            worker: self.worker_id.get().unwrap_or_default(),
+            error: self.error_type.get().unwrap_or_default(),
+            message: self.error_message.get().unwrap_or_default(),
+            created: self.creation_time_ms.get().unwrap_or_default(),
+            waited: waits.and_then(|change| change.created_ms.get()),
+            start: self.start_time_ms.get().unwrap_or_default(),
+            end: self.end_time_ms.get().unwrap_or_default(),
+            ..Row::default()
+        };
+        for event in self.profiling_data.iter().flat_map(|profile| &profile.events) {
+            let exception = event.extra_data.as_ref().and_then(|extra| extra.exception.filled());
+            row.add_exception(event.event_name.get().unwrap_or_default(), exception);
+        }
+        row
+    }
+}
+
+impl<'a> Row<'a> {
+    fn add_exception(&mut self, event: &str, exception: Option<&'a str>) {
+        let of = if event.starts_with("task::") { &mut self.own_exception } else { &mut self.exception };
+        *of = of.or(exception);
+    }
+
+    /// Returns how the attempt ended and why; `None` for how if it has not ended.
+    fn end(&self) -> (Option<Ended>, &'a str) {
+        match (self.state, self.own_exception.map(raised)) {
+            ("FINISHED", Some((ended, cause))) => (Some(ended), cause),
+            ("FINISHED", None) => (Some(Ended::Succeeded), ""),
+            ("FAILED", _) if self.error == "TASK_CANCELLED" => (Some(Ended::Killed), self.error),
+            ("FAILED", own) => {
+                let of_step = self.exception.map(raised);
+                let is_said = |name: &str| self.message.contains(name.rsplit('.').next().unwrap_or(name));
+                let said = of_step.or(own).filter(|(_, name)| is_said(name));
+                let (ended, cause) = said.unwrap_or((Ended::Failed, self.error));
+                (Some(ended), cause)
+            }
+            _ => (None, ""),
+        }
+    }
+}
+
+/// The columns of a CSV file.
+struct Columns {
+    places: [Option<usize>; 16],
+}
+
+impl Columns {
+    fn of(header: &Header) -> Columns {
+        let names = [
+            "task_id",
+            "attempt_number",
+            "name",
+            "func_or_class_name",
+            "state",
+            "job_id",
+            "type",
+            "node_id",
+            "worker_id",
+            "error_type",
+            "error_message",
+            "creation_time_ms",
+            "start_time_ms",
+            "end_time_ms",
+            "events",
+            "profiling_data",
+        ];
+        Columns { places: names.map(|name| header.place(&[name])) }
+    }
+
+    /// Takes a row. The columns with objects have them as Python writes them.
+    fn row<'a>(&self, fields: &'a Fields) -> Row<'a> {
+        let [
+            task,
+            number,
+            name,
+            function,
+            state,
+            job,
+            kind,
+            node,
+            worker,
+            error,
+            message,
+            created,
+            start,
+            end,
+            changes,
+            profile,
+        ] = self.places.map(|place| place.map_or("", |at| fields.get(at)).trim_matches(|c| c == '\u{feff}'));
+        let waited = changes.split_once(WAITS).map(|(_, rest)| rest.trim_start_matches(|c: char| !c.is_ascii_digit()));
+        let mut row = Row {
+            task,
+            number: Number::of(number).id(),
+            name,
+            function,
+            state,
+            job,
+            kind,
+            node,
+            worker,
+            error,
+            message,
+            created,
+            waited: waited.map(|rest| rest.split(['}', ',']).next().unwrap_or_default()),
+            start,
+            end,
+            ..Row::default()
+        };
+        let mut events = profile.split("'event_name': ");
+        let mut data = events.next().unwrap_or_default();
+        for event in events {
+            let exception = data.rsplit_once("'extra_data'").and_then(|(_, extra)| {
+                let begin = extra.find("<class '")?;
+                extra.get(begin..begin + extra[begin..].find("'>")? + 2)
+            });
+            row.add_exception(event.trim_start_matches(['"', '\'']), exception);
+            data = event;
+        }
+        row
+    }
+}
+
+/// The rows that are held until the names of tasks are known.
+#[derive(Debug, Default)]
+struct List {
+    names: Names,
+    held: Vec<Attempt>,
+    rows: u64,
+    has_times: bool,
+}
+
+impl List {
+    fn take(&mut self, line: u64, row: &Row<'_>, collector: &mut Collector) {
+        self.rows += 1;
+        let [created, start, end] =
+            [row.created, row.start, row.end].map(|text| time(text, None).filter(|at| *at > 0.0));
+        self.has_times |= created.or(start).or(end).is_some();
+        let (state, cause) = row.end();
+        if start.is_none() {
+            // A worker that dies loses the start of its task. A method waits at its actor, so it may not have started there.
+            let may_have_started = !row.worker.is_empty() && row.kind != "ACTOR_TASK";
+            if state.is_none() {
+                return collector.issues.left_out(line, "tasks that had not started");
+            } else if !may_have_started {
+                let what = "attempts that failed or were cancelled before they started, as far as the list says";
+                return collector.issues.left_out(line, what);
+            }
+        }
+        let attempt = Attempt {
+            line,
+            job: row.job.to_owned(),
+            function: row.function.to_owned(),
+            name: row.name.to_owned(),
+            task: row.task.to_owned(),
+            node: row.node.to_owned(),
+            submitted: row.waited.and_then(|text| time(text, None)).or(created),
+            start,
+            end,
+            state,
+            cause: cause.to_owned(),
+            number: row.number,
+        };
+        self.names.add(&attempt);
+        self.held.push(attempt);
+        if self.held.len() >= MOST_HELD {
+            self.give(collector);
+        }
+    }
+
+    /// Gives the attempts that are held to the collector.
+    fn give(&mut self, collector: &mut Collector) {
+        for attempt in self.held.drain(..) {
+            self.names.give(&attempt, collector);
+        }
+    }
+}

@@ -161,9 +161,8 @@ pub(super) fn read(mut window: Window<'_>, name: &str, collector: &mut Collector
         })?;
         limits.note(list.rows, collector);
     } else if let Some(header) = header(window.held()) {
-        let columns = Columns::of(&header);
         header.rows(window, name, collector, |collector, line, fields| {
-            list.take(line, &columns.row(fields), collector);
+            list.take(line, &Row::of(&header, fields), collector);
         })?;
     } else {
         return Err(refused(unreadable_form(window.held()).unwrap_or("it has no rows")));
@@ -243,28 +242,31 @@ struct Row<'a> {
 
 impl Found<'_> {
     fn row(&self) -> Row<'_> {
+        fn text<'a>(text: &'a Text<'_>) -> &'a str {
+            text.get().unwrap_or_default()
+        }
         let waits = self.events.iter().flatten().find(|change| change.state.get() == Some(WAITS));
         let mut row = Row {
-            task: self.task_id.get().unwrap_or_default(),
+            task: text(&self.task_id),
             number: self.attempt_number.id(),
-            name: self.name.get().unwrap_or_default(),
-            function: self.func_or_class_name.get().unwrap_or_default(),
-            state: self.state.get().unwrap_or_default(),
-            job: self.job_id.get().unwrap_or_default(),
-            kind: self.kind.get().unwrap_or_default(),
-            node: self.node_id.get().unwrap_or_default(),
-            worker: self.worker_id.get().unwrap_or_default(),
-            error: self.error_type.get().unwrap_or_default(),
-            message: self.error_message.get().unwrap_or_default(),
-            created: self.creation_time_ms.get().unwrap_or_default(),
-            waited: waits.and_then(|change| change.created_ms.get()),
-            start: self.start_time_ms.get().unwrap_or_default(),
-            end: self.end_time_ms.get().unwrap_or_default(),
+            name: text(&self.name),
+            function: text(&self.func_or_class_name),
+            state: text(&self.state),
+            job: text(&self.job_id),
+            kind: text(&self.kind),
+            node: text(&self.node_id),
+            worker: text(&self.worker_id),
+            error: text(&self.error_type),
+            message: text(&self.error_message),
+            created: text(&self.creation_time_ms),
+            waited: waits.map(|change| text(&change.created_ms)),
+            start: text(&self.start_time_ms),
+            end: text(&self.end_time_ms),
             ..Row::default()
         };
         for event in self.profiling_data.iter().flat_map(|profile| &profile.events) {
             let exception = event.extra_data.as_ref().and_then(|extra| extra.exception.filled());
-            row.add_exception(event.event_name.get().unwrap_or_default(), exception);
+            row.add_exception(text(&event.event_name), exception);
         }
         row
     }
@@ -294,82 +296,41 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The columns of a CSV file.
-struct Columns {
-    places: [Option<usize>; 16],
-}
-
-impl Columns {
-    fn of(header: &Header) -> Columns {
-        let names = [
-            "task_id",
-            "attempt_number",
-            "name",
-            "func_or_class_name",
-            "state",
-            "job_id",
-            "type",
-            "node_id",
-            "worker_id",
-            "error_type",
-            "error_message",
-            "creation_time_ms",
-            "start_time_ms",
-            "end_time_ms",
-            "events",
-            "profiling_data",
-        ];
-        Columns { places: names.map(|name| header.place(&[name])) }
-    }
-
-    /// Takes a row. The columns with objects have them as Python writes them.
-    fn row<'a>(&self, fields: &'a Fields) -> Row<'a> {
-        let [
-            task,
-            number,
-            name,
-            function,
-            state,
-            job,
-            kind,
-            node,
-            worker,
-            error,
-            message,
-            created,
-            start,
-            end,
-            changes,
-            profile,
-        ] = self.places.map(|place| place.map_or("", |at| fields.get(at)).trim_matches(|c| c == '\u{feff}'));
-        let waited = changes.split_once(WAITS).map(|(_, rest)| rest.trim_start_matches(|c: char| !c.is_ascii_digit()));
+impl<'a> Row<'a> {
+    /// Takes a row of a CSV file, whose columns with objects have them as Python writes them.
+    fn of(header: &Header, fields: &'a Fields) -> Row<'a> {
+        let text = |name: &str| header.place(&[name]).map_or("", |at| fields.get(at));
+        let waited = text("events").split_once(WAITS).and_then(|(_, rest)| {
+            let number = rest.trim_start_matches(|c: char| !c.is_ascii_digit());
+            number.split(['}', ',']).next()
+        });
         let mut row = Row {
-            task,
-            number: Number::of(number).id(),
-            name,
-            function,
-            state,
-            job,
-            kind,
-            node,
-            worker,
-            error,
-            message,
-            created,
-            waited: waited.map(|rest| rest.split(['}', ',']).next().unwrap_or_default()),
-            start,
-            end,
+            task: text("task_id"),
+            number: Number::of(text("attempt_number")).id(),
+            name: text("name"),
+            function: text("func_or_class_name"),
+            state: text("state"),
+            job: text("job_id"),
+            kind: text("type"),
+            node: text("node_id"),
+            worker: text("worker_id"),
+            error: text("error_type"),
+            message: text("error_message"),
+            created: text("creation_time_ms"),
+            waited,
+            start: text("start_time_ms"),
+            end: text("end_time_ms"),
             ..Row::default()
         };
-        let mut events = profile.split("'event_name': ");
-        let mut data = events.next().unwrap_or_default();
-        for event in events {
-            let exception = data.rsplit_once("'extra_data'").and_then(|(_, extra)| {
+        let mut parts = text("profiling_data").split("'event_name': ");
+        let mut before = parts.next().unwrap_or_default();
+        for part in parts {
+            let exception = before.rsplit_once("'extra_data'").and_then(|(_, extra)| {
                 let begin = extra.find("<class '")?;
                 extra.get(begin..begin + extra[begin..].find("'>")? + 2)
             });
-            row.add_exception(event.trim_start_matches(['"', '\'']), exception);
-            data = event;
+            row.add_exception(part.trim_start_matches(['"', '\'']), exception);
+            before = part;
         }
         row
     }

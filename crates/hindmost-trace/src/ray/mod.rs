@@ -23,7 +23,7 @@ use crate::tasks::{Collector, Rows};
 /// How to get a list that can be read, with as many tasks as Ray lists.
 const LIST: &str = "ray list tasks --detail --format json --limit 10000";
 /// The most attempts that are held until the names of tasks are known.
-const MOST_HELD: usize = 1 << 18;
+const MOST_HELD: usize = 1 << 17;
 /// The exceptions of cancelled tasks; the second one is that of asynchronous methods.
 const CANCELLED: [&str; 2] = ["KeyboardInterrupt", "ray.exceptions.TaskCancelledError"];
 
@@ -70,7 +70,7 @@ struct Attempt {
     number: Option<u32>,
 }
 
-/// The names that users gave to tasks.
+/// The names that users gave to tasks, as many as are kept.
 #[derive(Debug, Default)]
 struct Names {
     /// The first task with each name, and whether others have it.
@@ -82,11 +82,10 @@ impl Names {
         if attempt.name == attempt.function {
             return;
         }
-        match self.tasks.get_mut(&attempt.name) {
-            Some((first, has_others)) => *has_others |= attempt.task.is_empty() || *first != attempt.task,
-            None => {
-                self.tasks.insert(attempt.name.clone(), (attempt.task.clone(), false));
-            }
+        if let Some((first, has_others)) = self.tasks.get_mut(&attempt.name) {
+            *has_others |= attempt.task.is_empty() || *first != attempt.task;
+        } else if self.tasks.len() < MOST_HELD {
+            self.tasks.insert(attempt.name.clone(), (attempt.task.clone(), false));
         }
     }
 

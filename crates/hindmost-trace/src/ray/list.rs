@@ -16,11 +16,11 @@ use crate::reading::json::{behind_key, leading_number, parse_cleaned};
 use crate::reading::values::{Number, Text};
 use crate::reading::window::Window;
 use crate::recording::Ended;
+use crate::tasks::Collector;
 use crate::tasks::delimited::Fields;
 use crate::tasks::header::Header;
 use crate::tasks::lines;
-use crate::tasks::units::time;
-use crate::tasks::{Collector, Rules};
+use crate::tasks::units::{Unit, time};
 
 /// Keys that each row has, also without details.
 const KEYS: [&str; 3] = ["task_id", "attempt_number", "func_or_class_name"];
@@ -138,10 +138,9 @@ pub(super) fn read(mut window: Window<'_>, name: &str, collector: &mut Collector
         format: TaskFormat::Ray.name(),
         why: format!(": {why}; run {LIST}"),
     };
-    collector.rules = Rules::default();
     let mut list = List::default();
+    let limits = Limits::of(window.held());
     if is_json(window.held()) {
-        let limits = Limits::of(window.held());
         match limits.begin {
             Some(begin) => window.only_array(begin),
             None => _ = window.one_object_a_line(),
@@ -159,7 +158,6 @@ pub(super) fn read(mut window: Window<'_>, name: &str, collector: &mut Collector
             }
             Ok(())
         })?;
-        limits.note(list.rows, collector);
     } else if let Some(header) = header(window.held()) {
         header.rows(window, name, collector, |collector, line, fields| {
             list.take(line, &Row::of(&header, fields), collector);
@@ -170,6 +168,7 @@ pub(super) fn read(mut window: Window<'_>, name: &str, collector: &mut Collector
     if list.rows > 0 && !list.has_times {
         return Err(refused("it has no times, which only --detail shows"));
     }
+    limits.note(list.rows, collector);
     list.give(collector);
     Ok(())
 }
@@ -336,6 +335,11 @@ impl<'a> Row<'a> {
     }
 }
 
+/// Parses a time: a date, or milliseconds since 1970.
+fn instant(text: &str) -> Option<f64> {
+    time(text, Some(Unit::Milliseconds)).filter(|at| *at > 0.0)
+}
+
 /// The rows that are held until the names of tasks are known.
 #[derive(Debug, Default)]
 struct List {
@@ -348,8 +352,7 @@ struct List {
 impl List {
     fn take(&mut self, line: u64, row: &Row<'_>, collector: &mut Collector) {
         self.rows += 1;
-        let [created, start, end] =
-            [row.created, row.start, row.end].map(|text| time(text, None).filter(|at| *at > 0.0));
+        let [created, start, end] = [row.created, row.start, row.end].map(instant);
         self.has_times |= created.or(start).or(end).is_some();
         let (state, cause) = row.end();
         if start.is_none() {
@@ -369,7 +372,7 @@ impl List {
             name: row.name.to_owned(),
             task: row.task.to_owned(),
             node: row.node.to_owned(),
-            submitted: row.waited.and_then(|text| time(text, None)).or(created),
+            submitted: row.waited.and_then(instant).or(created),
             start,
             end,
             state,
@@ -387,6 +390,33 @@ impl List {
     fn give(&mut self, collector: &mut Collector) {
         for attempt in self.held.drain(..) {
             self.names.give(&attempt, collector);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::rows::found;
+
+    #[test]
+    fn a_list_may_end_at_the_limit() {
+        let row = |at: u64| {
+            let (id, times) =
+                (at % 50, format!("\"creation_time_ms\":1000,\"start_time_ms\":{},\"end_time_ms\":9000", 2000 + at));
+            format!(
+                "{{\"task_id\":\"{id}\",\"attempt_number\":0,\"func_or_class_name\":\"f\",\"name\":\"f\",\"job_id\":\"0{}\",\
+                 \"state\":\"FINISHED\",\"error_type\":null,{times}}}\n",
+                at / 50,
+            )
+        };
+        for (rows, note) in [(99, 0), (100, 1), (101, 0)] {
+            let log: String = (0..rows).map(row).collect();
+            let summary = found(&log, TaskFormat::Ray).summary;
+            let counts = (summary.jobs, summary.tasks, summary.attempts, summary.from);
+            assert_eq!(counts, (rows.div_ceil(50), rows, rows, Some(1.0)));
+            let said = summary.warnings.iter().filter(|warning| warning.contains("without --limit")).count();
+            assert_eq!(said, note, "{:?}", summary.warnings);
         }
     }
 }

@@ -7,14 +7,11 @@
 //! Ray starts a task again only if an attempt failed, or its result was lost. In a timeline without steps, attempts with a later
 //! attempt have failed.
 
-use std::io;
-
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use super::{Attempt, LIST, MOST_HELD, Names, raised};
 use crate::error::TraceError;
-use crate::format::LOOKED_AT;
 use crate::reading::json::parse_cleaned;
 use crate::reading::values::{Number, Text};
 use crate::reading::warnings::some;
@@ -132,8 +129,7 @@ struct Timeline {
 /// # Errors
 /// If reading fails.
 pub(super) fn read(mut window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(), TraceError> {
-    let failed = |source: io::Error| TraceError::Read { name: name.to_owned(), position: 0, source };
-    let held = window.hold(LOOKED_AT).map_err(failed)?;
+    let held = window.held();
     if let Some(at) = memchr::memmem::find(held, WRAPPED).filter(|_| held.trim_ascii_start().starts_with(b"{")) {
         let array = memchr::memchr(b'[', &held[at..]).map_or(at, |array| at + array);
         window.take(array);

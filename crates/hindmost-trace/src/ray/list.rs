@@ -9,7 +9,7 @@
 
 use serde::Deserialize;
 
-use super::{Attempt, LIST, MOST_HELD, Names, raised};
+use super::{Attempt, LIST, MOST_HELD, Tasks, hash, raised};
 use crate::error::TraceError;
 use crate::format::TaskFormat;
 use crate::reading::json::{behind_key, leading_number, parse_cleaned};
@@ -343,7 +343,7 @@ fn instant(text: &str) -> Option<f64> {
 /// The rows that are held until the names of tasks are known.
 #[derive(Debug, Default)]
 struct List {
-    names: Names,
+    tasks: Tasks,
     held: Vec<Attempt>,
     rows: u64,
     has_times: bool,
@@ -367,19 +367,19 @@ impl List {
         }
         let attempt = Attempt {
             line,
-            job: row.job.to_owned(),
-            function: row.function.to_owned(),
-            name: row.name.to_owned(),
-            task: row.task.to_owned(),
-            node: row.node.to_owned(),
-            submitted: row.waited.and_then(instant).or(created),
-            start,
-            end,
+            job: self.tasks.text(row.job),
+            function: self.tasks.text(row.function),
+            name: self.tasks.text(row.name),
+            task: hash(row.task),
+            node: self.tasks.text(row.node),
+            submitted: row.waited.and_then(instant).or(created).unwrap_or(f64::NAN),
+            start: start.unwrap_or(f64::NAN),
+            end: end.unwrap_or(f64::NAN),
             state,
-            cause: cause.to_owned(),
+            cause: self.tasks.text(cause),
             number: row.number,
         };
-        self.names.add(&attempt);
+        self.tasks.add(&attempt);
         self.held.push(attempt);
         if self.held.len() >= MOST_HELD {
             self.give(collector);
@@ -389,7 +389,7 @@ impl List {
     /// Gives the attempts that are held to the collector.
     fn give(&mut self, collector: &mut Collector) {
         for attempt in self.held.drain(..) {
-            self.names.give(&attempt, collector);
+            self.tasks.give(&attempt, collector);
         }
     }
 }

@@ -11,14 +11,16 @@
 mod list;
 mod timeline;
 
-use rustc_hash::FxHashMap;
+use std::hash::BuildHasher as _;
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::error::TraceError;
 use crate::format::TaskFormat;
 use crate::reading::window::Window;
 use crate::recording::Ended;
 use crate::tasks::row::Row;
-use crate::tasks::{Collector, Rows};
+use crate::tasks::{Collector, Names, Rows};
 
 /// How to get a list that can be read, with as many tasks as Ray lists.
 const LIST: &str = "ray list tasks --detail --format json --limit 10000";
@@ -50,65 +52,78 @@ fn raised(exception: &str) -> (Ended, &str) {
     (if CANCELLED.contains(&name) { Ended::Killed } else { Ended::Failed }, name)
 }
 
-/// An attempt, held until the names of tasks are known. Times are in seconds since 1970.
-#[derive(Debug, Default)]
+/// An attempt, held until the names of tasks are known. Texts are numbers among those of [`Tasks`]. Times are in seconds since 1970; one that
+/// is not known is NaN.
+#[derive(Clone, Copy, Debug)]
 struct Attempt {
     line: u64,
-    /// The job of Ray, which is a driver; empty if it is not known.
-    job: String,
+    /// The job of Ray, which is a driver; an empty text if it is not known.
+    job: u32,
     /// The function or method.
-    function: String,
+    function: u32,
     /// The name of the task, which is that of the function unless the user gave another one.
-    name: String,
-    task: String,
-    node: String,
-    submitted: Option<f64>,
-    start: Option<f64>,
-    end: Option<f64>,
+    name: u32,
+    /// Hash of the task's id; 0 if it is not known.
+    task: u64,
+    node: u32,
+    submitted: f64,
+    start: f64,
+    end: f64,
     state: Option<Ended>,
-    cause: String,
+    cause: u32,
     number: Option<u32>,
 }
 
-/// The names that users gave to tasks, as many as are kept.
+/// The texts of attempts, and the names that users gave to tasks.
 #[derive(Debug, Default)]
-struct Names {
+struct Tasks {
+    texts: Names,
     /// The first task with each name, and whether others have it.
-    tasks: FxHashMap<String, (String, bool)>,
+    named: FxHashMap<u32, (u64, bool)>,
 }
 
-impl Names {
+impl Tasks {
+    /// Returns the number of a text.
+    fn text(&mut self, text: &str) -> u32 {
+        self.texts.number(text, MOST_HELD)
+    }
+
+    /// Takes note of an attempt's name.
     fn add(&mut self, attempt: &Attempt) {
-        if attempt.name == attempt.function {
-            return;
-        }
-        if let Some((first, has_others)) = self.tasks.get_mut(&attempt.name) {
-            *has_others |= attempt.task.is_empty() || *first != attempt.task;
-        } else if self.tasks.len() < MOST_HELD {
-            self.tasks.insert(attempt.name.clone(), (attempt.task.clone(), false));
+        if attempt.name != attempt.function {
+            let (first, has_others) = self.named.entry(attempt.name).or_insert((attempt.task, false));
+            *has_others |= *first != attempt.task;
         }
     }
 
     /// Gives an attempt to the collector.
     fn give(&self, attempt: &Attempt, collector: &mut Collector) {
-        let has_others = self.tasks.get(&attempt.name).is_some_and(|(_, has_others)| *has_others);
+        // The last number stands for all texts that are not kept.
+        let is_kept = attempt.name + 1 < MOST_HELD as u32;
+        let has_others = is_kept && self.named.get(&attempt.name).is_some_and(|(_, has_others)| *has_others);
+        let known = |time: f64| Some(time).filter(|time| !time.is_nan());
         collector.add(
             attempt.line,
             &Row {
-                application: &attempt.job,
-                phase: if has_others { &attempt.name } else { &attempt.function },
-                task: &attempt.task,
-                node: &attempt.node,
-                submitted: attempt.submitted,
-                start: attempt.start,
-                end: attempt.end,
+                application: self.texts.get(attempt.job),
+                phase: self.texts.get(if has_others { attempt.name } else { attempt.function }),
+                task: &if attempt.task == 0 { String::new() } else { format!("{:x}", attempt.task) },
+                node: self.texts.get(attempt.node),
+                submitted: known(attempt.submitted),
+                start: known(attempt.start),
+                end: known(attempt.end),
                 state: attempt.state,
-                cause: &attempt.cause,
+                cause: self.texts.get(attempt.cause),
                 attempt: attempt.number,
                 ..Row::default()
             },
         );
     }
+}
+
+/// Returns the hash of a task's id; 0 for none.
+fn hash(id: &str) -> u64 {
+    if id.is_empty() { 0 } else { FxBuildHasher.hash_one(id).max(1) }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-use super::{Attempt, LIST, MOST_HELD, Names, raised};
+use super::{Attempt, LIST, MOST_HELD, Tasks, hash, raised};
 use crate::error::TraceError;
 use crate::reading::json::parse_cleaned;
 use crate::reading::values::{Number, Text};
@@ -110,10 +110,10 @@ struct Span {
 /// What is known of a timeline before its end.
 #[derive(Default)]
 struct Timeline {
-    names: Names,
+    tasks: Tasks,
     attempts: Vec<(Span, Attempt)>,
     /// Steps with exceptions. Those of asynchronous methods may be anywhere in the log.
-    raising: Vec<(Span, String)>,
+    raising: Vec<(Span, Ended, u32)>,
     /// Threads are workers, by node and worker.
     threads: FxHashMap<String, u32>,
     /// How many first steps of each thread belong to no attempt so far; fewer than 0 if there are more attempts.
@@ -182,27 +182,27 @@ impl Timeline {
         let span = Span { thread, start, end: start + length.max(0.0) };
         self.has_steps |= cat == LAST_STEP;
         self.unended[thread as usize] += i64::from(cat == FIRST_STEP) - i64::from(name.is_some());
-        match (name, args.exception()) {
-            (Some(name), exception) => {
-                let (state, cause) = exception.map_or((Ended::Succeeded, ""), raised);
-                let attempt = Attempt {
-                    line,
-                    function: args.function(name).to_owned(),
-                    name: name.to_owned(),
-                    task: args.task_id.get().unwrap_or_default().to_owned(),
-                    node: pid.to_owned(),
-                    start: Some(span.start / 1e6),
-                    end: Some(span.end / 1e6),
-                    state: Some(state),
-                    cause: cause.to_owned(),
-                    number: args.attempt_number.id(),
-                    ..Attempt::default()
-                };
-                self.names.add(&attempt);
-                self.attempts.push((span, attempt));
-            }
-            (None, Some(exception)) => self.raising.push((span, exception.to_owned())),
-            (None, None) => {}
+        let exception = args.exception().map(raised);
+        if let Some(name) = name {
+            let (state, cause) = exception.unwrap_or((Ended::Succeeded, ""));
+            let attempt = Attempt {
+                line,
+                job: self.tasks.text(""),
+                function: self.tasks.text(args.function(name)),
+                name: self.tasks.text(name),
+                task: hash(args.task_id.get().unwrap_or_default()),
+                node: self.tasks.text(pid),
+                submitted: f64::NAN,
+                start: span.start / 1e6,
+                end: span.end / 1e6,
+                state: Some(state),
+                cause: self.tasks.text(cause),
+                number: args.attempt_number.id(),
+            };
+            self.tasks.add(&attempt);
+            self.attempts.push((span, attempt));
+        } else if let Some((ended, cause)) = exception {
+            self.raising.push((span, ended, self.tasks.text(cause)));
         }
         if self.attempts.len() + self.raising.len() >= MOST_HELD {
             self.give(collector);
@@ -223,7 +223,7 @@ impl Timeline {
     fn give(&mut self, collector: &mut Collector) {
         self.find_failures();
         for (_, attempt) in self.attempts.drain(..) {
-            self.names.give(&attempt, collector);
+            self.tasks.give(&attempt, collector);
         }
     }
 
@@ -236,9 +236,9 @@ impl Timeline {
             let [a, b] = [a, b].map(|at| self.attempts[*at].0);
             a.thread.cmp(&b.thread).then(a.end.total_cmp(&b.end))
         });
-        self.raising.sort_by(|(a, _), (b, _)| a.end.total_cmp(&b.end));
+        self.raising.sort_by(|(a, ..), (b, ..)| a.end.total_cmp(&b.end));
         let mut is_found = vec![false; self.attempts.len()];
-        for (step, exception) in std::mem::take(&mut self.raising) {
+        for (step, ended, cause) in std::mem::take(&mut self.raising) {
             let least = Span { end: step.end - ROUNDED, ..step };
             let next = by_end.partition_point(|at| is_before(self.attempts[*at].0, least));
             let of_thread = by_end[next..].iter().take_while(|at| self.attempts[**at].0.thread == step.thread);
@@ -246,9 +246,8 @@ impl Timeline {
                 .take(MOST_AT_A_TIME)
                 .find(|at| self.attempts[**at].0.start <= step.start + ROUNDED && !is_found[**at]);
             if let Some(&own) = own {
-                let (state, cause) = raised(&exception);
                 let attempt = &mut self.attempts[own].1;
-                (attempt.state, attempt.cause, is_found[own]) = (Some(state), cause.to_owned(), true);
+                (attempt.state, attempt.cause, is_found[own]) = (Some(ended), cause, true);
             }
         }
     }

@@ -56,6 +56,7 @@ use crate::recorder::Recorder;
 use crate::summary::TraceSummary;
 
 pub(crate) use collect::{Collector, Rules};
+pub(crate) use held::Names;
 
 /// Seconds of a year.
 const YEAR: f64 = 365.25 * 86_400.0;

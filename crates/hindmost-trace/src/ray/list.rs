@@ -2,22 +2,14 @@
 //! `list_tasks(detail=True)` as CSV.
 //!
 //! A row is an attempt, and a job of Ray an application. Other forms of `ray list tasks` are recognised to say which one to use.
-//!
-//! An exception that ended an attempt is in its `profiling_data`. A cancelled task is `FINISHED`, with the exception in its own event
-//! `task::NAME`, where no other attempt's is. Steps of asynchronous methods may have exceptions of other attempts, so those
-//! count only if the message of the error has them, too.
 
-use serde::Deserialize;
-
-use super::{Attempt, LIST, MOST_HELD, Tasks, hash, raised};
+use super::row::{Found, Row};
+use super::{Attempt, LIST, MOST_HELD, Tasks, hash};
 use crate::error::TraceError;
 use crate::format::TaskFormat;
 use crate::reading::json::{behind_key, leading_number, parse_cleaned};
-use crate::reading::values::{Number, Text};
 use crate::reading::window::Window;
-use crate::recording::Ended;
 use crate::tasks::Collector;
-use crate::tasks::delimited::Fields;
 use crate::tasks::header::Header;
 use crate::tasks::lines;
 use crate::tasks::units::{Unit, time};
@@ -26,8 +18,6 @@ use crate::tasks::units::{Unit, time};
 const KEYS: [&str; 3] = ["task_id", "attempt_number", "func_or_class_name"];
 /// As many rows as `ray list tasks` lists unless told otherwise.
 const USUAL_LIMIT: u64 = 100;
-/// The state of a task whose arguments are there, so that it waits for a slot.
-const WAITS: &str = "PENDING_NODE_ASSIGNMENT";
 
 /// Returns whether a log with this beginning is a list of tasks, or another form of one, which can't be read.
 pub(super) fn is_one(beginning: &[u8]) -> bool {
@@ -55,77 +45,6 @@ fn unreadable_form(beginning: &[u8]) -> Option<&'static str> {
     let is_table = has(beginning, KEYS.map(str::to_ascii_uppercase));
     let is_summary = has(beginning, ["FUNC_OR_CLASS_NAME", "STATE_COUNTS"].map(str::to_owned));
     (is_table || is_summary).then_some("it is a table without times")
-}
-
-/// A row. Texts that it does not have are empty.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Found<'a> {
-    #[serde(borrow)]
-    task_id: Text<'a>,
-    attempt_number: Number,
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    func_or_class_name: Text<'a>,
-    #[serde(borrow)]
-    state: Text<'a>,
-    #[serde(borrow)]
-    job_id: Text<'a>,
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    node_id: Text<'a>,
-    #[serde(borrow)]
-    worker_id: Text<'a>,
-    #[serde(borrow)]
-    error_type: Text<'a>,
-    #[serde(borrow)]
-    error_message: Text<'a>,
-    #[serde(borrow)]
-    creation_time_ms: Text<'a>,
-    #[serde(borrow)]
-    start_time_ms: Text<'a>,
-    #[serde(borrow)]
-    end_time_ms: Text<'a>,
-    #[serde(borrow)]
-    events: Option<Vec<Change<'a>>>,
-    #[serde(borrow)]
-    profiling_data: Option<Profile<'a>>,
-}
-
-/// A change of the state.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Change<'a> {
-    #[serde(borrow)]
-    state: Text<'a>,
-    #[serde(borrow)]
-    created_ms: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Profile<'a> {
-    #[serde(borrow)]
-    events: Vec<Event<'a>>,
-}
-
-/// The attempt itself, or a step.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Event<'a> {
-    #[serde(borrow)]
-    event_name: Text<'a>,
-    #[serde(borrow)]
-    extra_data: Option<Extra<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Extra<'a> {
-    #[serde(rename = "type", borrow)]
-    exception: Text<'a>,
 }
 
 /// Reads a list.
@@ -215,126 +134,6 @@ impl Limits {
     }
 }
 
-/// The texts of a row, whatever its form.
-#[derive(Debug, Default)]
-struct Row<'a> {
-    task: &'a str,
-    number: Option<u32>,
-    name: &'a str,
-    function: &'a str,
-    state: &'a str,
-    job: &'a str,
-    kind: &'a str,
-    node: &'a str,
-    worker: &'a str,
-    error: &'a str,
-    message: &'a str,
-    created: &'a str,
-    /// When the task began to wait for a slot.
-    waited: Option<&'a str>,
-    start: &'a str,
-    end: &'a str,
-    /// The exception in the event of the attempt itself, and the first one in those of its steps.
-    own_exception: Option<&'a str>,
-    exception: Option<&'a str>,
-}
-
-impl Found<'_> {
-    fn row(&self) -> Row<'_> {
-        fn text<'a>(text: &'a Text<'_>) -> &'a str {
-            text.get().unwrap_or_default()
-        }
-        let waits = self.events.iter().flatten().find(|change| change.state.get() == Some(WAITS));
-        let mut row = Row {
-            task: text(&self.task_id),
-            number: self.attempt_number.id(),
-            name: text(&self.name),
-            function: text(&self.func_or_class_name),
-            state: text(&self.state),
-            job: text(&self.job_id),
-            kind: text(&self.kind),
-            node: text(&self.node_id),
-            worker: text(&self.worker_id),
-            error: text(&self.error_type),
-            message: text(&self.error_message),
-            created: text(&self.creation_time_ms),
-            waited: waits.map(|change| text(&change.created_ms)),
-            start: text(&self.start_time_ms),
-            end: text(&self.end_time_ms),
-            ..Row::default()
-        };
-        for event in self.profiling_data.iter().flat_map(|profile| &profile.events) {
-            let exception = event.extra_data.as_ref().and_then(|extra| extra.exception.filled());
-            row.add_exception(text(&event.event_name), exception);
-        }
-        row
-    }
-}
-
-impl<'a> Row<'a> {
-    fn add_exception(&mut self, event: &str, exception: Option<&'a str>) {
-        let of = if event.starts_with("task::") { &mut self.own_exception } else { &mut self.exception };
-        *of = of.or(exception);
-    }
-
-    /// Returns how the attempt ended and why; `None` for how if it has not ended.
-    fn end(&self) -> (Option<Ended>, &'a str) {
-        match (self.state, self.own_exception.map(raised)) {
-            ("FINISHED", Some((ended, cause))) => (Some(ended), cause),
-            ("FINISHED", None) => (Some(Ended::Succeeded), ""),
-            ("FAILED", _) if self.error == "TASK_CANCELLED" => (Some(Ended::Killed), self.error),
-            ("FAILED", own) => {
-                let of_step = self.exception.map(raised);
-                let is_said = |name: &str| self.message.contains(name.rsplit('.').next().unwrap_or(name));
-                let said = of_step.or(own).filter(|(_, name)| is_said(name));
-                let (ended, cause) = said.unwrap_or((Ended::Failed, self.error));
-                (Some(ended), cause)
-            }
-            _ => (None, ""),
-        }
-    }
-}
-
-impl<'a> Row<'a> {
-    /// Takes a row of a CSV file, whose columns with objects have them as Python writes them.
-    fn of(header: &Header, fields: &'a Fields) -> Row<'a> {
-        let text = |name: &str| header.place(&[name]).map_or("", |at| fields.get(at));
-        let waited = text("events").split_once(WAITS).and_then(|(_, rest)| {
-            let number = rest.trim_start_matches(|c: char| !c.is_ascii_digit());
-            number.split(['}', ',']).next()
-        });
-        let mut row = Row {
-            task: text("task_id"),
-            number: Number::of(text("attempt_number")).id(),
-            name: text("name"),
-            function: text("func_or_class_name"),
-            state: text("state"),
-            job: text("job_id"),
-            kind: text("type"),
-            node: text("node_id"),
-            worker: text("worker_id"),
-            error: text("error_type"),
-            message: text("error_message"),
-            created: text("creation_time_ms"),
-            waited,
-            start: text("start_time_ms"),
-            end: text("end_time_ms"),
-            ..Row::default()
-        };
-        let mut parts = text("profiling_data").split("'event_name': ");
-        let mut before = parts.next().unwrap_or_default();
-        for part in parts {
-            let exception = before.rsplit_once("'extra_data'").and_then(|(_, extra)| {
-                let begin = extra.find("<class '")?;
-                extra.get(begin..begin + extra[begin..].find("'>")? + 2)
-            });
-            row.add_exception(part.trim_start_matches(['"', '\'']), exception);
-            before = part;
-        }
-        row
-    }
-}
-
 /// Parses a time: a date, or milliseconds since 1970.
 fn instant(text: &str) -> Option<f64> {
     time(text, Some(Unit::Milliseconds)).filter(|at| *at > 0.0)
@@ -354,7 +153,7 @@ impl List {
         self.rows += 1;
         let [created, start, end] = [row.created, row.start, row.end].map(instant);
         self.has_times |= created.or(start).or(end).is_some();
-        let (state, cause) = row.end();
+        let (state, cause) = row.ended();
         if start.is_none() {
             // A worker that dies loses the start of its task. A method waits at its actor, so it may not have started there.
             let may_have_started = !row.worker.is_empty() && row.kind != "ACTOR_TASK";

@@ -4,11 +4,13 @@
 //! | --- | --- |
 //! | `timeline.rs` | timelines (`ray timeline`, `ray.timeline()`, the dashboard's download) |
 //! | `list.rs` | lists (`ray list tasks --detail`, the same of the REST interface, `list_tasks()` as CSV) |
+//! | `row.rs` | the rows of lists |
 //!
 //! A remote function, or a method of an actor, is a phase. A name that a user gave to several tasks (`.options(name=…)`), as Ray Data does,
 //! is a phase of its own; a name of one task is not. A cancelled task raises an exception, as one that fails does.
 
 mod list;
+mod row;
 mod timeline;
 
 use std::hash::BuildHasher as _;

@@ -16,7 +16,7 @@ use crate::tasks::units::{Unit, time};
 
 /// Keys that each row has, also without details.
 const KEYS: [&str; 3] = ["task_id", "attempt_number", "func_or_class_name"];
-/// As many rows as `ray list tasks` lists unless told otherwise.
+/// As many rows as `ray list tasks` lists without `--limit`.
 const USUAL_LIMIT: u64 = 100;
 
 /// Returns whether a log with this beginning is a list of tasks, or another form of one, which can't be read.

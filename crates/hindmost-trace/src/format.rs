@@ -36,7 +36,7 @@ pub enum TaskFormat {
     Parallel,
     /// A trace of Nextflow.
     Nextflow,
-    /// A timeline of Ray.
+    /// A timeline of Ray, or a list of its tasks.
     Ray,
     /// A query of Trino or Presto.
     Trino,

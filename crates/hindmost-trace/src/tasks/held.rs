@@ -16,14 +16,14 @@ pub(super) const LONGEST_NAME: usize = 200;
 
 /// Texts and their numbers.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     pub numbers: FxHashMap<Box<str>, u32>,
     pub list: Vec<Box<str>>,
 }
 
 impl Names {
     /// Returns the number of a name. Beyond `most` names, returns the last number.
-    pub(super) fn number(&mut self, name: &str, most: usize) -> u32 {
+    pub(crate) fn number(&mut self, name: &str, most: usize) -> u32 {
         if let Some(number) = self.numbers.get(name) {
             return *number;
         }
@@ -36,7 +36,7 @@ impl Names {
         number
     }
 
-    pub(super) fn get(&self, number: u32) -> &str {
+    pub(crate) fn get(&self, number: u32) -> &str {
         self.list.get(number as usize).map_or("", |name| name)
     }
 

@@ -1,5 +1,5 @@
 //! Reads logs of which each row is an attempt: tables, Slurm's accounting, job logs of GNU parallel, traces of Nextflow,
-//! timelines of Ray and queries of Trino.
+//! timelines of Ray and lists of its tasks, and queries of Trino.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -56,6 +56,7 @@ use crate::recorder::Recorder;
 use crate::summary::TraceSummary;
 
 pub(crate) use collect::{Collector, Rules};
+pub(crate) use held::Names;
 
 /// Seconds of a year.
 const YEAR: f64 = 365.25 * 86_400.0;

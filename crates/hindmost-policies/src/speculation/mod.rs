@@ -10,6 +10,7 @@
 //! Mantri, SDA and ESE test running attempts one by one and start a backup for those that pass. They implement
 //! `ByTest` (`straggler_test.rs`), which keeps and sorts their candidates.
 
+pub mod auto;
 mod by_age;
 mod candidates;
 pub mod chronos;

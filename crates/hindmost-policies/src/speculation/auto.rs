@@ -1,0 +1,458 @@
+//! `auto` starts, keeps, stops and restarts attempts by one comparison: the job time that an attempt is expected to save, against what its
+//! slot is worth to others. It is told neither the load nor whether copies help.
+//!
+//! Source: Hindmost's own rule.
+//!
+//! Times are in units of E, the mean duration of a copy of the phase. A slot-second costs
+//!
+//! ```text
+//! ν = ν0 + k·Q·d,
+//! ```
+//!
+//! where Q jobs have pending tasks and d is the dominant share of the copy's demand (1/M on M slots): that is how many jobs a second of
+//! this slot delays. The remaining time of each attempt is a survival function (`survival`): a step where it is known, else what the
+//! durations of the phase leave at its age (`fresh`). D(t) is the probability that all other tasks of the phase are done by the time t;
+//! only then does the end of a task end its phase.
+//!
+//! - **Start.** A copy starts if the time that it saves, with its slot-seconds at the price ν, is positive, and no less than if it started
+//!   later (`worth`).
+//! - **Keep.** One of several copies is stopped if it does not save what its slot is worth. It is the one that is expected to end last.
+//! - **Start again.** An attempt of unknown remaining time that is older than a* starts again in its slot if no other slot is free.
+//!
+//! Each answer is a range of prices. Copies that may pay are kept in the order of the queue length up to which they do, so that a round looks
+//! at those only that pay now (`offers`). A phase is looked at again when something has happened to it, or at the next of some ages of
+//! its attempts.
+//!
+//! Passes: `[Stops, Copies, StartsAgain, Originals(order), Copies]`, all in one pass.
+
+mod fresh;
+mod look;
+mod survival;
+mod worth;
+
+use std::collections::BTreeSet;
+
+use hindmost_core::cluster::{Cluster, Node};
+use hindmost_core::estimator::Knowledge;
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
+use hindmost_core::policy::queue_place::ordered;
+use hindmost_core::policy::{Pass, Round, Seen, View};
+use hindmost_core::record::{Condition, Decision, Event, StopReason};
+use hindmost_core::time::Time;
+use rustc_hash::FxHashMap;
+
+use fresh::Tables;
+use look::{Finding, Group};
+
+crate::parameters! {
+    /// The parameters of `auto`.
+    pub struct AutoParameters {
+        /// price of a slot-second while no job has pending tasks, in seconds of a job's time
+        pub idle: f64 = 0.003, in 0.0..;
+        /// how many jobs a slot-second delays for each job with pending tasks, relative to the share of the cluster that a copy takes
+        pub queue: f64 = 10.0, in 0.0..;
+    }
+}
+
+/// A phase is looked at again once so large a share of its unfinished tasks has ended.
+const CHANGED: f64 = 0.05;
+/// What was seen of a phase counts for this long, in E.
+const FRESH: f64 = 0.1;
+/// Phases are looked at because of the ages of their attempts at most once in this time, in E.
+const APART: f64 = 0.05;
+/// Number of offers that are compared at a time.
+const COMPARED: usize = 32;
+
+/// A phase: its job and its index.
+type PhaseId = (JobId, u32);
+
+/// The pass of `auto`.
+pub struct Auto {
+    parameters: AutoParameters,
+    originals: Box<dyn Pass>,
+    tables: Tables,
+    groups: FxHashMap<PhaseId, Group>,
+    /// Phases that have changed since they were looked at.
+    changed: BTreeSet<PhaseId>,
+    /// When phases are to be looked at again.
+    due: BTreeSet<(Time, PhaseId)>,
+    /// The time of the next round that was requested.
+    wake: Time,
+    /// Tasks that may get a copy, by the largest number of waiting jobs with which it pays, in descending order.
+    offers: BTreeSet<(u64, TaskId)>,
+    /// Tasks of which a copy may have to go, by the largest number of waiting jobs with which it is worth its slot.
+    crowded: BTreeSet<(u64, TaskId)>,
+    /// Tasks that may start again.
+    old: BTreeSet<TaskId>,
+    /// Number of running tasks with one copy.
+    single: u64,
+    /// True if nobody waited in the last round and the free slots sufficed for another copy of each task.
+    is_idle: bool,
+}
+
+/// Returns the key of a number of waiting jobs: larger numbers have smaller keys if `descending` is true.
+fn key(waiting: f64, descending: bool) -> u64 {
+    if descending { !ordered(waiting) } else { ordered(waiting) }
+}
+
+impl Auto {
+    /// Creates the pass; `originals` starts the pending tasks.
+    pub fn new(parameters: AutoParameters, originals: Box<dyn Pass>) -> Auto {
+        Auto {
+            parameters,
+            originals,
+            tables: Tables::default(),
+            groups: FxHashMap::default(),
+            changed: BTreeSet::new(),
+            due: BTreeSet::new(),
+            wake: Time::ZERO,
+            offers: BTreeSet::new(),
+            crowded: BTreeSet::new(),
+            old: BTreeSet::new(),
+            single: 0,
+            is_idle: true,
+        }
+    }
+
+    /// Returns the price of a slot-second, if so many jobs wait and a copy takes this share of the cluster.
+    fn price(&self, waiting: usize, share: f64) -> f64 {
+        self.parameters.idle + self.parameters.queue * waiting as f64 * share
+    }
+
+    /// Returns the number of waiting jobs at which a price is reached.
+    fn waiting_at(&self, price: f64, share: f64) -> f64 {
+        (price - self.parameters.idle) / (self.parameters.queue * share)
+    }
+
+    fn change(&mut self, task: TaskId) {
+        let phase = (task.job, task.phase);
+        if let Some(group) = self.groups.get_mut(&phase) {
+            group.is_dirty = true;
+            self.changed.insert(phase);
+        }
+    }
+
+    fn forget(&mut self, phase: PhaseId) {
+        let Some(group) = self.groups.remove(&phase) else { return };
+        self.due.remove(&(group.due, phase));
+        self.single -= group.single;
+        withdraw(&group, phase, &mut self.offers, &mut self.crowded, &mut self.old);
+    }
+
+    /// Looks again at the phases that have changed enough, and at those whose time has come.
+    fn look_at_changed(&mut self, round: &mut Round<'_>) {
+        let now = round.cluster().now();
+        let mut looked = Vec::new();
+        for phase in std::mem::take(&mut self.changed) {
+            let Some(group) = self.groups.get(&phase) else { continue };
+            let Some((unfinished, mean)) = round.cluster().job(phase.0).map(|job| {
+                let phase = &job.phases()[phase.1 as usize];
+                (phase.unfinished(), phase.mean())
+            }) else {
+                self.forget(phase);
+                continue;
+            };
+            let is_new = group.size == 0;
+            let has_shrunk = f64::from(group.size.abs_diff(unfinished)) >= CHANGED * f64::from(group.size);
+            let is_late = (now - group.seen).seconds() >= FRESH * mean;
+            if is_new || has_shrunk && group.size != unfinished || is_late || unfinished <= 20 {
+                looked.push(phase);
+            }
+        }
+        while let Some((at, phase)) = self.due.first().copied().filter(|(at, _)| *at <= now) {
+            self.due.remove(&(at, phase));
+            looked.push(phase);
+        }
+        looked.sort_unstable();
+        looked.dedup();
+        for phase in looked {
+            self.look(phase, round.estimator.knowledge(), round.cluster());
+        }
+        if let Some((at, _)) = self.due.first().copied()
+            && (at < self.wake || self.wake <= now)
+        {
+            self.wake = at;
+            round.decide(Decision::Wake { at });
+        }
+    }
+
+    /// Looks at a phase, and notes which of its tasks may get copies, lose copies or start again.
+    fn look(&mut self, id: PhaseId, knowledge: Knowledge, cluster: &Cluster) {
+        let Some(phase) = cluster.job(id.0).filter(|job| !job.is_over()).map(|job| &job.phases()[id.1 as usize]) else {
+            self.forget(id);
+            return;
+        };
+        let Some(mut group) = self.groups.remove(&id) else { return };
+        withdraw(&group, id, &mut self.offers, &mut self.crowded, &mut self.old);
+        self.due.remove(&(group.due, id));
+        self.single -= group.single;
+        group.offered.clear();
+        group.crowded.clear();
+        let fresh = look::table(&mut self.tables, phase, knowledge);
+        let mut findings = Vec::new();
+        let next = group.look(id, fresh, (phase, cluster), self.is_idle, |finding| findings.push(finding));
+        let task = |index| TaskId { job: id.0, phase: id.1, index };
+        for finding in findings {
+            match finding {
+                Finding::Offer(index, prices) => {
+                    let key = key(self.waiting_at(prices.below, group.share), true);
+                    group.offered.insert(index, key);
+                    self.offers.insert((key, task(index)));
+                }
+                Finding::Crowded(index, price) => {
+                    let key = key(self.waiting_at(price, group.share), false);
+                    group.crowded.insert(index, key);
+                    self.crowded.insert((key, task(index)));
+                }
+                Finding::StartsAgain(index) => {
+                    self.old.insert(task(index));
+                }
+            }
+        }
+        if group.running.is_empty() {
+            return;
+        }
+        self.single += group.single;
+        group.due = next;
+        if next < Time::NEVER {
+            group.due = next.max(cluster.now() + Time::from_seconds(APART * phase.mean()));
+            self.due.insert((group.due, id));
+        }
+        self.groups.insert(id, group);
+    }
+
+    /// Stops copies that are not worth their slots.
+    fn stop(&mut self, round: &mut Round<'_>) {
+        let waiting = round.queued_jobs();
+        let limit = key(waiting as f64, false);
+        let over: Vec<(u64, TaskId)> = self.crowded.range(..(limit, TaskId { job: JobId(0), phase: 0, index: 0 })).copied().collect();
+        for (key, task) in over {
+            let phase_id = (task.job, task.phase);
+            let cluster = round.cluster();
+            let judged = self.groups.get(&phase_id).zip(cluster.phase(task)).and_then(|(group, phase)| {
+                let fresh = look::table(&mut self.tables, phase, round.estimator.knowledge());
+                Some((group.crowded(task, fresh, (phase, cluster))?, group.share))
+            });
+            self.crowded.remove(&(key, task));
+            if let Some(group) = self.groups.get_mut(&phase_id) {
+                group.crowded.remove(&task.index);
+            }
+            let Some(((attempt, value), share)) = judged else { continue };
+            let price = self.price(waiting, share);
+            if value.at(price) >= 0.0 {
+                continue;
+            }
+            if round.decide(Decision::Stop { attempt, reason: StopReason::Overtaken }) {
+                round.because(|| {
+                    format!(
+                        "it is expected to save {:.3} of a mean duration and to use {:.3} at a price of {price:.3}: another copy of the \
+                         task does as well",
+                        value.gain, -value.slots
+                    )
+                });
+                self.change(task);
+            }
+        }
+    }
+
+    /// Starts the copies that pay, those with the largest value for each slot-second first.
+    fn copy(&mut self, round: &mut Round<'_>) {
+        // A refused start must not be tried again in the same round.
+        let mut refused: BTreeSet<TaskId> = BTreeSet::new();
+        while round.cluster().open_nodes() > 0 {
+            let waiting = round.queued_jobs();
+            let limit = key(waiting as f64, true);
+            let cluster = round.cluster();
+            let mut best: Vec<(f64, TaskId)> = Vec::new();
+            let mut worthless: Vec<(u64, TaskId)> = Vec::new();
+            let tried = self.offers.iter().take_while(|(key, _)| *key < limit).filter(|(_, task)| !refused.contains(task));
+            let tried: Vec<(u64, TaskId)> = tried.take(COMPARED).copied().collect();
+            for (key, task) in &tried {
+                let Some((group, phase)) = self.groups.get(&(task.job, task.phase)).zip(cluster.phase(*task)) else {
+                    worthless.push((*key, *task));
+                    continue;
+                };
+                let Some(node) = node_for(*task, cluster) else {
+                    refused.insert(*task);
+                    continue;
+                };
+                let fresh = look::table(&mut self.tables, phase, round.estimator.knowledge());
+                let offer = group.offer(*task, node, fresh, (phase, cluster), self.is_idle);
+                let price = self.price(waiting, group.share);
+                match offer {
+                    Some((offer, _)) if offer.prices.contain(price) => {
+                        best.push((offer.value.at(price) / offer.uses.max(1e-9), *task));
+                    }
+                    Some((offer, _)) if !offer.prices.is_empty() && price < offer.prices.above => {
+                        refused.insert(*task);
+                    }
+                    _ => worthless.push((*key, *task)),
+                }
+            }
+            for (key, task) in worthless {
+                self.withdraw_offer(key, task);
+            }
+            best.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+            if best.is_empty() {
+                if self.offers.iter().take_while(|(key, _)| *key < limit).all(|(_, task)| refused.contains(task)) {
+                    return;
+                }
+                continue;
+            }
+            // What is started changes what the others of its job are worth.
+            let mut served: BTreeSet<PhaseId> = BTreeSet::new();
+            for (value, task) in best {
+                let phase_id = (task.job, task.phase);
+                if !served.insert(phase_id) {
+                    continue;
+                }
+                let node = node_for(task, round.cluster()).filter(|_| round.may_start(task));
+                if !node.is_some_and(|node| round.start(task, node)) {
+                    refused.insert(task);
+                    continue;
+                }
+                round.because(|| {
+                    format!("a copy is worth {value:.3} of a mean duration for each that it uses, while {waiting} jobs have pending tasks")
+                });
+                let knowledge = round.estimator.knowledge();
+                self.look(phase_id, knowledge, round.cluster());
+            }
+        }
+    }
+
+    fn withdraw_offer(&mut self, key: u64, task: TaskId) {
+        self.offers.remove(&(key, task));
+        if let Some(group) = self.groups.get_mut(&(task.job, task.phase)) {
+            group.offered.remove(&task.index);
+        }
+    }
+
+    /// Starts attempts again that are too old, if no slot is free for a copy.
+    fn start_again(&mut self, round: &mut Round<'_>) {
+        for task in std::mem::take(&mut self.old) {
+            let cluster = round.cluster();
+            let Some((group, phase)) = self.groups.get(&(task.job, task.phase)).zip(cluster.phase(task)) else { continue };
+            if cluster.fits_somewhere(phase.demand()) {
+                self.old.insert(task);
+                continue;
+            }
+            let fresh = look::table(&mut self.tables, phase, round.estimator.knowledge());
+            let is_unknown = look::running(task, cluster).all(|copy| copy.measured_finish().is_none());
+            let oldest = look::running(task, cluster).min_by_key(|copy| copy.since()).map(hindmost_core::cluster::Attempt::id);
+            let by_age = look::known_from(round.estimator.knowledge(), phase) >= 1.0;
+            let pays = !by_age || {
+                let price = self.parameters.idle + self.parameters.queue * round_waiting(round) * group.share;
+                look::running(task, cluster).count() == 1
+                    && group.restart(task, fresh, (phase, cluster)).at(price) > 0.0
+            };
+            let Some(oldest) = oldest.filter(|_| is_unknown && pays && look::is_old(task, fresh, phase, cluster)) else {
+                continue;
+            };
+            if round.may_start(task) && round.replace(oldest) {
+                round.because(|| "it is older than most attempts become, and a fresh one is expected to end sooner".to_owned());
+                self.change(task);
+            }
+        }
+    }
+}
+
+/// Returns the fastest node with free resources on which a copy of a task may start.
+fn node_for(task: TaskId, cluster: &Cluster) -> Option<NodeId> {
+    let elsewhere = |node: NodeId, _: &Node| cluster.may_copy_on(task, node) && !cluster.avoids(task, node);
+    cluster.find_fastest_node(cluster.phase(task)?.demand(), elsewhere)
+}
+
+/// Returns the number of jobs with pending tasks.
+fn round_waiting(round: &Round<'_>) -> f64 {
+    round.cluster_and_orders().1.jobs() as f64
+}
+
+/// Removes what a look at a phase has found.
+fn withdraw(
+    group: &Group,
+    phase: PhaseId,
+    offers: &mut BTreeSet<(u64, TaskId)>,
+    crowded: &mut BTreeSet<(u64, TaskId)>,
+    old: &mut BTreeSet<TaskId>,
+) {
+    let task = |index| TaskId { job: phase.0, phase: phase.1, index };
+    for (index, key) in &group.offered {
+        offers.remove(&(*key, task(*index)));
+    }
+    for (index, key) in &group.crowded {
+        crowded.remove(&(*key, task(*index)));
+    }
+    let of_phase: Vec<TaskId> = old.range(task(0)..=task(u32::MAX)).copied().collect();
+    for task in of_phase {
+        old.remove(&task);
+    }
+}
+
+impl Pass for Auto {
+    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+        let watch = |attempt: AttemptId, view: &mut View<'_>| {
+            let knowledge = view.estimator.knowledge();
+            if view.cluster.phase(attempt.task).is_some_and(|phase| look::known_from(knowledge, phase) < 1.0) {
+                view.watch(attempt, Condition::Revealed);
+            }
+        };
+        match seen {
+            Seen::Decision(Decision::Start { attempt, .. }) => {
+                let group = self.groups.entry((attempt.task.job, attempt.task.phase)).or_default();
+                group.running.insert(attempt.task.index);
+                watch(*attempt, view);
+                self.change(attempt.task);
+            }
+            Seen::Decision(Decision::Replace { attempt, .. }) => self.change(attempt.task),
+            Seen::Decision(Decision::Abandon { job }) => {
+                let phases: Vec<PhaseId> = self.groups.keys().filter(|(of, _)| of == job).copied().collect();
+                phases.into_iter().for_each(|phase| self.forget(phase));
+            }
+            Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
+                // A replacement begins when the attempt that it replaces has stopped.
+                let begun = view.cluster.copies(attempt.task).filter(|copy| copy.since() == view.cluster.now());
+                let begun: Vec<AttemptId> = begun.map(hindmost_core::cluster::Attempt::id).collect();
+                begun.into_iter().for_each(|id| watch(id, view));
+                self.change(attempt.task);
+            }
+            Seen::Event(Event::AttemptFinished { attempt } | Event::WatchMet { attempt, .. }, _) => self.change(attempt.task),
+            Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
+                self.change(TaskId { job: *job, phase: *phase, index: 0 });
+            }
+            Seen::Event(Event::NodeLost { .. } | Event::NodeReturned { .. } | Event::NodeSpeedLearned { .. }, _) => {
+                for (phase, group) in &mut self.groups {
+                    group.is_dirty = true;
+                    self.changed.insert(*phase);
+                }
+            }
+            _ => {}
+        }
+        self.originals.observe(seen, view);
+    }
+
+    fn decide(&mut self, round: &mut Round<'_>) {
+        self.look_at_changed(round);
+        let waiting = round.queued_jobs();
+        self.stop(round);
+        if waiting > 0 {
+            self.is_idle = false;
+        }
+        self.copy(round);
+        self.start_again(round);
+        self.originals.decide(round);
+        if round.queued_jobs() == 0 {
+            let cluster = round.cluster();
+            let share = self.groups.values().next().map_or(1.0, |group| group.share);
+            let free = (1.0 / share).round() - cluster.running_attempts() as f64;
+            let idle = free >= self.single as f64;
+            if idle && !self.is_idle {
+                for phase in self.groups.keys() {
+                    self.changed.insert(*phase);
+                }
+            }
+            self.is_idle = idle;
+            self.look_at_changed(round);
+            self.copy(round);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! What a fresh copy of a phase promises, computed once for each shape of durations: how long it takes, whether it should start again at
+//! some age, and what an attempt that is still running has left.
+
+use hindmost_math::distribution::Distribution;
+use hindmost_math::shapes::{ShapeNumber, Shapes};
+use rustc_hash::FxHashMap;
+
+use super::survival::Survival;
+
+/// Times by which the start of a copy could be put off, in E.
+pub(super) const DELAYS: [f64; 4] = [0.1, 0.3, 0.8, 2.0];
+
+/// Ages are rounded down to steps, each this many times the last one.
+const STEP: f64 = 1.1;
+
+/// The share of its work after which a remaining time counts as known at the earliest: with 0, starting again would cost nothing.
+const EARLIEST: f64 = 0.05;
+
+/// Number of quantiles among which the age to start again is sought.
+const QUANTILES: u32 = 200;
+
+/// A new copy's time until its task is done, if it takes the usual course.
+#[derive(Clone, Debug)]
+pub(super) struct Copy {
+    /// P(T > t).
+    pub(super) survival: Survival,
+    /// P(T > t − Δ) for each delay Δ of [`DELAYS`].
+    pub(super) delayed: [Survival; DELAYS.len()],
+    /// The mean of T.
+    pub(super) mean: f64,
+    /// Share of T during which a losing copy holds its slot.
+    pub(super) held: f64,
+}
+
+impl Copy {
+    fn of(survival: impl Fn(f64) -> f64, mean: f64, held: f64) -> Copy {
+        let delayed = DELAYS.map(|delay| Survival::of(|time| if time < delay { 1.0 } else { survival(time - delay) }));
+        Copy { survival: Survival::of(survival), delayed, mean, held }
+    }
+
+    /// Returns the same on a node of another speed.
+    pub(super) fn on(&self, speed: f64) -> Copy {
+        let factor = 1.0 / speed;
+        Copy {
+            survival: self.survival.stretched(factor),
+            delayed: std::array::from_fn(|at| {
+                let (delay, survival) = (DELAYS[at], &self.survival);
+                Survival::of(|time| if time < delay { 1.0 } else { survival.at((time - delay) / factor) })
+            }),
+            mean: self.mean * factor,
+            held: self.held,
+        }
+    }
+}
+
+/// What is known of copies of a phase before they run.
+#[derive(Clone, Debug)]
+pub(super) struct Fresh {
+    durations: Distribution,
+    /// The share S of an attempt's work after which its remaining time is known.
+    known_from: f64,
+    /// The shortest duration.
+    pub(super) least: f64,
+    /// A copy that runs to its end.
+    pub(super) single: Copy,
+    /// A copy that starts again at [`Fresh::starts_again`].
+    pub(super) chain: Copy,
+    /// The age a* at which an attempt of unknown remaining time starts again; infinite if that never pays.
+    pub(super) starts_again: f64,
+    /// The remaining times of attempts of unknown remaining time, by the step of their age.
+    unknown: FxHashMap<i32, Survival>,
+}
+
+impl Fresh {
+    /// Tabulates copies of these durations, whose mean is 1. `known_from` is S.
+    fn new(durations: &Distribution, known_from: f64) -> Fresh {
+        let share = known_from.max(EARLIEST);
+        let survival = |time: f64| if time < 0.0 { 1.0 } else { durations.survival(time) };
+        let single = Copy::of(survival, 1.0, share);
+        let (limit, mean) = best_limit(durations, share);
+        let chain = if limit.is_finite() {
+            let over = durations.survival(limit);
+            let stint = share * limit;
+            let chained = |time: f64| chain_survival(durations, (limit, over), stint, time);
+            let within = (durations.limited_expectation(limit) - limit * over) / (1.0 - over);
+            Copy::of(chained, mean, share.max((mean - (1.0 - share) * within) / mean).min(1.0))
+        } else {
+            single.clone()
+        };
+        Fresh {
+            known_from,
+            least: durations.minimum(),
+            single,
+            chain,
+            starts_again: share * limit,
+            unknown: FxHashMap::default(),
+            durations: durations.clone(),
+        }
+    }
+
+    /// Returns the remaining time of an attempt of this age, in E on its node of speed 1, whose remaining time is not known: it has not
+    /// done the share S of its work.
+    pub(super) fn unknown(&mut self, age: f64) -> &Survival {
+        let step = step_of(age);
+        let Fresh { durations, known_from, .. } = &*self;
+        let (age, share) = (if step == i32::MIN { 0.0 } else { STEP.powi(step) }, *known_from);
+        let least = if share > 0.0 { age / share } else { age };
+        let compute = || {
+            let left = durations.survival(least);
+            Survival::of(|time| {
+                let total = age + time;
+                if total <= least {
+                    1.0
+                } else if left > 0.0 {
+                    durations.survival(total) / left
+                } else {
+                    0.0
+                }
+            })
+        };
+        let known = self.unknown.get(&step).is_some();
+        if !known {
+            let survival = compute();
+            self.unknown.insert(step, survival);
+        }
+        &self.unknown[&step]
+    }
+
+    /// Returns the next age at which an attempt of this age should be looked at again if nothing happens before, in E.
+    pub(super) fn next_age(&self, age: f64) -> f64 {
+        let least = self.least * self.known_from.max(EARLIEST);
+        let next = if age < least { least } else { STEP.powi(step_of(age) + 2) };
+        if age < self.starts_again { next.min(self.starts_again) } else { next }
+    }
+}
+
+/// Returns the number of the step of an age.
+fn step_of(age: f64) -> i32 {
+    // Younger attempts are as good as new.
+    if age < 0.01 { i32::MIN } else { (age.ln() / STEP.ln() + 1e-9).floor() as i32 }
+}
+
+/// Returns the limit τ such that an attempt that takes longer should start again once that is known, at the age S·τ, and the mean time
+/// V = (E\[x; x ≤ τ] + q·S·τ)/(1 − q), q = P(x > τ), until an attempt has finished then. Infinite, with the mean 1, if starting again
+/// never pays.
+fn best_limit(durations: &Distribution, share: f64) -> (f64, f64) {
+    let mut best = (f64::INFINITY, 1.0);
+    for quantile in 1..QUANTILES {
+        let limit = durations.quantile(f64::from(quantile) / f64::from(QUANTILES));
+        let over = durations.survival(limit);
+        if over >= 1.0 || limit <= 0.0 {
+            continue;
+        }
+        let within = durations.limited_expectation(limit) - limit * over;
+        let mean = (within + over * share * limit) / (1.0 - over);
+        if mean < best.1 * (1.0 - 1e-6) {
+            best = (limit, mean);
+        }
+    }
+    best
+}
+
+/// Returns P(T > t) for the chain of attempts that start again at the age `stint` if they take longer than the limit, which has the
+/// probability `over`.
+fn chain_survival(durations: &Distribution, (limit, over): (f64, f64), stint: f64, time: f64) -> f64 {
+    let (mut sum, mut reached, mut left) = (0.0, 1.0, time.max(0.0));
+    // The attempt that is not started again takes longer than what is left of the time.
+    while reached > 1e-6 {
+        sum += reached * (durations.survival(left.min(limit)) - over).max(0.0);
+        reached *= over;
+        if left < stint || stint <= 0.0 {
+            // All attempts after this one begin later.
+            return (sum + reached).min(1.0);
+        }
+        left -= stint;
+    }
+    sum.min(1.0)
+}
+
+/// The tables of all shapes of durations.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    shapes: Shapes,
+    known: FxHashMap<(ShapeNumber, u64), Fresh>,
+}
+
+impl Tables {
+    /// Returns the table of these durations. `known_from` is the share S.
+    pub(super) fn of(&mut self, durations: &Distribution, known_from: f64) -> &mut Fresh {
+        let number = self.shapes.number(durations);
+        self.known.entry((number, known_from.to_bits())).or_insert_with(|| Fresh::new(&durations.with_mean(1.0), known_from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pareto() -> Distribution {
+        Distribution::pareto_with_mean(2.0, 1.0).unwrap()
+    }
+
+    #[test]
+    fn starting_again_pays_for_heavy_tails_only() {
+        let fresh = Fresh::new(&pareto(), 0.1);
+        assert!(fresh.chain.mean < 0.8 && fresh.starts_again.is_finite(), "{} {}", fresh.chain.mean, fresh.starts_again);
+        // The mean of the chain is also the integral of its survival function.
+        assert!((fresh.chain.survival.integral() - fresh.chain.mean).abs() < 0.02);
+        let constant = Fresh::new(&Distribution::constant(1.0).unwrap(), 0.1);
+        assert_eq!((constant.chain.mean, constant.starts_again), (1.0, f64::INFINITY));
+        // An exponential time without progress has no memory: starting again neither helps nor harms.
+        let exponential = Fresh::new(&Distribution::exponential(1.0).unwrap(), 1.0);
+        assert!((exponential.chain.mean - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn what_is_not_known_by_its_time_takes_longer() {
+        let mut fresh = Fresh::new(&pareto(), 0.1);
+        // At the age 0.11^k an attempt of Pareto durations takes at least ten times its age: the mean of such is twice as much.
+        let age = STEP.powi(-10);
+        let left = fresh.unknown(age).integral();
+        assert!((left - (20.0 * age - age)).abs() < 0.1 * left, "{left}");
+        let mut by_age = Fresh::new(&pareto(), 1.0);
+        let left = by_age.unknown(STEP.powi(8)).integral();
+        assert!((left - STEP.powi(8)).abs() < 0.05 * left, "{left}");
+    }
+}

@@ -26,13 +26,16 @@
 //! Passes: `[Stops, Copies, StartsAgain, Originals(order), Copies]`, all in one pass.
 
 mod fresh;
+mod guard;
 mod look;
+mod share;
 mod survival;
+mod watched;
 mod worth;
 
 use std::collections::BTreeSet;
 
-use hindmost_core::cluster::{Cluster, Node};
+use hindmost_core::cluster::{Attempt, Cluster, Node, Phase};
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::policy::queue_place::ordered;
@@ -42,7 +45,10 @@ use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
 use fresh::Tables;
-use look::{Finding, Group};
+use look::{Finding, Group, Sight, known_from};
+use share::{Known, Shares};
+
+use super::kinds::kind;
 
 crate::parameters! {
     /// The parameters of `auto`.
@@ -54,8 +60,22 @@ crate::parameters! {
     }
 }
 
+impl AutoParameters {
+    /// Returns the price of a slot-second, if so many jobs wait and a copy takes this share of the cluster.
+    fn price(&self, waiting: usize, share: f64) -> f64 {
+        self.idle + self.queue * waiting as f64 * share
+    }
+
+    /// Returns the number of waiting jobs at which a price is reached.
+    fn waiting_at(&self, price: f64, share: f64) -> f64 {
+        (price - self.idle) / (self.queue * share)
+    }
+}
+
 /// A phase is looked at again once so large a share of its unfinished tasks has ended.
 const CHANGED: f64 = 0.05;
+/// Phases with no more unfinished tasks are looked at after each change.
+const SMALL: u32 = 20;
 /// What was seen of a phase counts for this long, in E.
 const FRESH: f64 = 0.1;
 /// Phases are looked at because of the ages of their attempts at most once in this time, in E.
@@ -66,11 +86,53 @@ const COMPARED: usize = 32;
 /// A phase: its job and its index.
 type PhaseId = (JobId, u32);
 
+/// What has been learned, and is needed to judge a phase.
+#[derive(Default)]
+struct Lessons {
+    tables: Tables,
+    shares: Shares,
+    tasks: watched::Tasks,
+    /// True if jobs wait.
+    waits: bool,
+    /// True if nobody waited in the last round and the free slots sufficed for another copy of each task.
+    is_idle: bool,
+}
+
+impl Lessons {
+    fn sight<'a>(&'a mut self, id: PhaseId, phase: &'a Phase, knowledge: Knowledge, cluster: &'a Cluster) -> Sight<'a> {
+        Sight {
+            id,
+            cluster,
+            phase,
+            knowledge,
+            fresh: self.tables.of(phase.durations(), known_from(knowledge, phase)),
+            shares: &mut self.shares,
+            kind: kind(id.0, id.1, cluster).unwrap_or_default(),
+            tasks: &self.tasks,
+            waits: self.waits,
+            cloned: self.is_idle,
+        }
+    }
+
+    /// Notes what the attempts of a task show of what they have in common, if it has had several.
+    fn note(&mut self, task: TaskId, knowledge: Knowledge, cluster: &Cluster) {
+        if !self.tasks.contains(task) {
+            return;
+        }
+        let Some(phase) = cluster.phase(task) else { return };
+        let sight = self.sight((task.job, task.phase), phase, knowledge, cluster);
+        if let Some(likelihoods) = look::likelihoods(task, &sight) {
+            let kind = sight.kind;
+            self.shares.note(kind, task, likelihoods);
+        }
+    }
+}
+
 /// The pass of `auto`.
 pub struct Auto {
     parameters: AutoParameters,
     originals: Box<dyn Pass>,
-    tables: Tables,
+    lessons: Lessons,
     groups: FxHashMap<PhaseId, Group>,
     /// Phases that have changed since they were looked at.
     changed: BTreeSet<PhaseId>,
@@ -86,8 +148,6 @@ pub struct Auto {
     old: BTreeSet<TaskId>,
     /// Number of running tasks with one copy.
     single: u64,
-    /// True if nobody waited in the last round and the free slots sufficed for another copy of each task.
-    is_idle: bool,
 }
 
 /// Returns the key of a number of waiting jobs: larger numbers have smaller keys if `descending` is true.
@@ -101,7 +161,7 @@ impl Auto {
         Auto {
             parameters,
             originals,
-            tables: Tables::default(),
+            lessons: Lessons { is_idle: true, ..Lessons::default() },
             groups: FxHashMap::default(),
             changed: BTreeSet::new(),
             due: BTreeSet::new(),
@@ -110,24 +170,12 @@ impl Auto {
             crowded: BTreeSet::new(),
             old: BTreeSet::new(),
             single: 0,
-            is_idle: true,
         }
-    }
-
-    /// Returns the price of a slot-second, if so many jobs wait and a copy takes this share of the cluster.
-    fn price(&self, waiting: usize, share: f64) -> f64 {
-        self.parameters.idle + self.parameters.queue * waiting as f64 * share
-    }
-
-    /// Returns the number of waiting jobs at which a price is reached.
-    fn waiting_at(&self, price: f64, share: f64) -> f64 {
-        (price - self.parameters.idle) / (self.parameters.queue * share)
     }
 
     fn change(&mut self, task: TaskId) {
         let phase = (task.job, task.phase);
-        if let Some(group) = self.groups.get_mut(&phase) {
-            group.is_dirty = true;
+        if self.groups.contains_key(&phase) {
             self.changed.insert(phase);
         }
     }
@@ -155,7 +203,7 @@ impl Auto {
             let is_new = group.size == 0;
             let has_shrunk = f64::from(group.size.abs_diff(unfinished)) >= CHANGED * f64::from(group.size);
             let is_late = (now - group.seen).seconds() >= FRESH * mean;
-            if is_new || has_shrunk && group.size != unfinished || is_late || unfinished <= 20 {
+            if is_new || has_shrunk && group.size != unfinished || is_late || unfinished <= SMALL {
                 looked.push(phase);
             }
         }
@@ -188,19 +236,22 @@ impl Auto {
         self.single -= group.single;
         group.offered.clear();
         group.crowded.clear();
-        let fresh = look::table(&mut self.tables, phase, knowledge);
-        let mut findings = Vec::new();
-        let next = group.look(id, fresh, (phase, cluster), self.is_idle, |finding| findings.push(finding));
         let task = |index| TaskId { job: id.0, phase: id.1, index };
+        for index in &group.running {
+            self.lessons.note(task(*index), knowledge, cluster);
+        }
+        let mut findings = Vec::new();
+        let mut sight = self.lessons.sight(id, phase, knowledge, cluster);
+        let next = group.look(&mut sight, |finding| findings.push(finding));
         for finding in findings {
             match finding {
                 Finding::Offer(index, prices) => {
-                    let key = key(self.waiting_at(prices.below, group.share), true);
+                    let key = key(self.parameters.waiting_at(prices.below, group.share), true);
                     group.offered.insert(index, key);
                     self.offers.insert((key, task(index)));
                 }
                 Finding::Crowded(index, price) => {
-                    let key = key(self.waiting_at(price, group.share), false);
+                    let key = key(self.parameters.waiting_at(price, group.share), false);
                     group.crowded.insert(index, key);
                     self.crowded.insert((key, task(index)));
                 }
@@ -230,15 +281,15 @@ impl Auto {
             let phase_id = (task.job, task.phase);
             let cluster = round.cluster();
             let judged = self.groups.get(&phase_id).zip(cluster.phase(task)).and_then(|(group, phase)| {
-                let fresh = look::table(&mut self.tables, phase, round.estimator.knowledge());
-                Some((group.crowded(task, fresh, (phase, cluster))?, group.share))
+                let mut sight = self.lessons.sight(phase_id, phase, round.estimator.knowledge(), cluster);
+                Some((group.crowded(task, &mut sight)?, group.share))
             });
             self.crowded.remove(&(key, task));
             if let Some(group) = self.groups.get_mut(&phase_id) {
                 group.crowded.remove(&task.index);
             }
             let Some(((attempt, value), share)) = judged else { continue };
-            let price = self.price(waiting, share);
+            let price = self.parameters.price(waiting, share);
             if value.at(price) >= 0.0 {
                 continue;
             }
@@ -276,14 +327,15 @@ impl Auto {
                     refused.insert(*task);
                     continue;
                 };
-                let fresh = look::table(&mut self.tables, phase, round.estimator.knowledge());
-                let offer = group.offer(*task, node, fresh, (phase, cluster), self.is_idle);
-                let price = self.price(waiting, group.share);
+                let phase_id = (task.job, task.phase);
+                let mut sight = self.lessons.sight(phase_id, phase, round.estimator.knowledge(), cluster);
+                let offer = group.offer(*task, node, &mut sight);
+                let price = self.parameters.price(waiting, group.share);
                 match offer {
-                    Some((offer, _)) if offer.prices.contain(price) => {
+                    Some(offer) if offer.prices.contain(price) => {
                         best.push((offer.value.at(price) / offer.uses.max(1e-9), *task));
                     }
-                    Some((offer, _)) if !offer.prices.is_empty() && price < offer.prices.above => {
+                    Some(offer) if !offer.prices.is_empty() && price < offer.prices.above => {
                         refused.insert(*task);
                     }
                     _ => worthless.push((*key, *task)),
@@ -336,18 +388,14 @@ impl Auto {
                 self.old.insert(task);
                 continue;
             }
-            let fresh = look::table(&mut self.tables, phase, round.estimator.knowledge());
             let is_unknown = look::running(task, cluster).all(|copy| copy.measured_finish().is_none());
-            let oldest = look::running(task, cluster).min_by_key(|copy| copy.since()).map(hindmost_core::cluster::Attempt::id);
-            let by_age = look::known_from(round.estimator.knowledge(), phase) >= 1.0;
-            let pays = !by_age || {
-                let price = self.parameters.idle + self.parameters.queue * round_waiting(round) * group.share;
-                look::running(task, cluster).count() == 1
-                    && group.restart(task, fresh, (phase, cluster)).at(price) > 0.0
-            };
-            let Some(oldest) = oldest.filter(|_| is_unknown && pays && look::is_old(task, fresh, phase, cluster)) else {
-                continue;
-            };
+            let oldest = look::running(task, cluster).min_by_key(|copy| copy.since()).map(Attempt::id);
+            let by_age = known_from(round.estimator.knowledge(), phase) >= 1.0;
+            let price = self.parameters.price(round.cluster_and_orders().1.jobs(), group.share);
+            let mut sight = self.lessons.sight((task.job, task.phase), phase, round.estimator.knowledge(), cluster);
+            let Some(value) = group.restart(task, &mut sight) else { continue };
+            let pays = !by_age || look::running(task, cluster).count() == 1 && value.at(price) > 0.0;
+            let Some(oldest) = oldest.filter(|_| is_unknown && pays && sight.is_old(task)) else { continue };
             if round.may_start(task) && round.replace(oldest) {
                 round.because(|| "it is older than most attempts become, and a fresh one is expected to end sooner".to_owned());
                 self.change(task);
@@ -360,11 +408,6 @@ impl Auto {
 fn node_for(task: TaskId, cluster: &Cluster) -> Option<NodeId> {
     let elsewhere = |node: NodeId, _: &Node| cluster.may_copy_on(task, node) && !cluster.avoids(task, node);
     cluster.find_fastest_node(cluster.phase(task)?.demand(), elsewhere)
-}
-
-/// Returns the number of jobs with pending tasks.
-fn round_waiting(round: &Round<'_>) -> f64 {
-    round.cluster_and_orders().1.jobs() as f64
 }
 
 /// Removes what a look at a phase has found.
@@ -388,11 +431,33 @@ fn withdraw(
     }
 }
 
+impl Auto {
+    /// Notes that an attempt has ended or is being stopped.
+    fn ended(&mut self, attempt: AttemptId, has_finished: bool, knowledge: Knowledge, cluster: &Cluster) {
+        if self.lessons.tasks.contains(attempt.task)
+            && let Some(phase) = cluster.phase(attempt.task)
+        {
+            let (now, mean) = (cluster.now(), phase.mean());
+            let running = cluster.attempt(attempt).filter(|_| !has_finished);
+            let known = running.map(|running| watched::duration(running, mean, known_from(knowledge, phase), cluster));
+            self.lessons.tasks.ended(attempt, |since, pace| {
+                let ran = (now - since).seconds() / pace / mean;
+                if has_finished { Known::Exactly(ran) } else { known.unwrap_or(Known::Above(ran)) }
+            });
+            self.lessons.note(attempt.task, knowledge, cluster);
+            if has_finished {
+                self.lessons.tasks.forget(attempt.task);
+            }
+        }
+        self.change(attempt.task);
+    }
+}
+
 impl Pass for Auto {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+        let (knowledge, cluster) = (view.estimator.knowledge(), view.cluster);
         let watch = |attempt: AttemptId, view: &mut View<'_>| {
-            let knowledge = view.estimator.knowledge();
-            if view.cluster.phase(attempt.task).is_some_and(|phase| look::known_from(knowledge, phase) < 1.0) {
+            if view.cluster.phase(attempt.task).is_some_and(|phase| known_from(knowledge, phase) < 1.0) {
                 view.watch(attempt, Condition::Revealed);
             }
         };
@@ -400,30 +465,42 @@ impl Pass for Auto {
             Seen::Decision(Decision::Start { attempt, .. }) => {
                 let group = self.groups.entry((attempt.task.job, attempt.task.phase)).or_default();
                 group.running.insert(attempt.task.index);
+                self.lessons.tasks.started(*attempt, cluster);
                 watch(*attempt, view);
                 self.change(attempt.task);
             }
-            Seen::Decision(Decision::Replace { attempt, .. }) => self.change(attempt.task),
+            Seen::Decision(Decision::Stop { attempt, .. } | Decision::Replace { attempt, .. }) => {
+                self.ended(*attempt, false, knowledge, cluster);
+            }
             Seen::Decision(Decision::Abandon { job }) => {
                 let phases: Vec<PhaseId> = self.groups.keys().filter(|(of, _)| of == job).copied().collect();
-                phases.into_iter().for_each(|phase| self.forget(phase));
+                for phase in phases {
+                    self.forget(phase);
+                }
             }
-            Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
-                // A replacement begins when the attempt that it replaces has stopped.
-                let begun = view.cluster.copies(attempt.task).filter(|copy| copy.since() == view.cluster.now());
-                let begun: Vec<AttemptId> = begun.map(hindmost_core::cluster::Attempt::id).collect();
-                begun.into_iter().for_each(|id| watch(id, view));
+            Seen::Event(Event::AttemptFailed { attempt, .. }, _) => {
+                self.lessons.tasks.failed(*attempt);
                 self.change(attempt.task);
             }
-            Seen::Event(Event::AttemptFinished { attempt } | Event::WatchMet { attempt, .. }, _) => self.change(attempt.task),
+            Seen::Event(Event::AttemptStopped { attempt }, _) => {
+                // A replacement begins when the attempt that it replaces has stopped.
+                let begun = cluster.copies(attempt.task).filter(|copy| copy.since() == cluster.now());
+                for id in begun.map(Attempt::id).collect::<Vec<_>>() {
+                    self.lessons.tasks.started(id, cluster);
+                    watch(id, view);
+                }
+                self.change(attempt.task);
+            }
+            Seen::Event(Event::AttemptFinished { attempt }, _) => self.ended(*attempt, true, knowledge, cluster),
+            Seen::Event(Event::WatchMet { attempt, .. }, _) => {
+                self.lessons.note(attempt.task, knowledge, cluster);
+                self.change(attempt.task);
+            }
             Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
                 self.change(TaskId { job: *job, phase: *phase, index: 0 });
             }
             Seen::Event(Event::NodeLost { .. } | Event::NodeReturned { .. } | Event::NodeSpeedLearned { .. }, _) => {
-                for (phase, group) in &mut self.groups {
-                    group.is_dirty = true;
-                    self.changed.insert(*phase);
-                }
+                self.changed.extend(self.groups.keys());
             }
             _ => {}
         }
@@ -431,28 +508,30 @@ impl Pass for Auto {
     }
 
     fn decide(&mut self, round: &mut Round<'_>) {
+        self.lessons.waits = round.queued_jobs() > 0;
         self.look_at_changed(round);
-        let waiting = round.queued_jobs();
         self.stop(round);
-        if waiting > 0 {
-            self.is_idle = false;
-        }
         self.copy(round);
         self.start_again(round);
         self.originals.decide(round);
-        if round.queued_jobs() == 0 {
-            let cluster = round.cluster();
-            let share = self.groups.values().next().map_or(1.0, |group| group.share);
-            let free = (1.0 / share).round() - cluster.running_attempts() as f64;
-            let idle = free >= self.single as f64;
-            if idle && !self.is_idle {
-                for phase in self.groups.keys() {
-                    self.changed.insert(*phase);
-                }
+        self.lessons.waits = round.queued_jobs() > 0;
+        let was_idle = self.lessons.is_idle;
+        self.lessons.is_idle = !self.lessons.waits && self.has_space(round.cluster());
+        if !self.lessons.waits {
+            if self.lessons.is_idle && !was_idle {
+                self.changed.extend(self.groups.keys());
             }
-            self.is_idle = idle;
             self.look_at_changed(round);
             self.copy(round);
         }
+    }
+}
+
+impl Auto {
+    /// True if there are free slots for another copy of each task that has one.
+    fn has_space(&self, cluster: &Cluster) -> bool {
+        let Some(share) = self.groups.values().next().map(|group| group.share) else { return true };
+        let free = (1.0 / share).round() - cluster.running_attempts() as f64;
+        free >= self.single as f64
     }
 }

@@ -38,6 +38,12 @@ impl Copy {
         Copy { survival: Survival::of(survival), delayed, mean, held }
     }
 
+    /// A copy with this survival function, in cells.
+    pub(super) fn tabulated(survival: Survival, held: f64) -> Copy {
+        let delayed = DELAYS.map(|delay| Survival::sampled(|time| if time < delay { 1.0 } else { survival.at(time - delay) }));
+        Copy { survival, delayed, mean: f64::INFINITY, held }
+    }
+
     /// Returns the same on a node of another speed.
     pub(super) fn on(&self, speed: f64) -> Copy {
         let factor = 1.0 / speed;
@@ -124,6 +130,16 @@ impl Fresh {
             self.unknown.insert(step, survival);
         }
         &self.unknown[&step]
+    }
+
+    /// Returns P(y > `time`).
+    pub(super) fn survival(&self, time: f64) -> f64 {
+        if time <= 0.0 { 1.0 } else { self.durations.survival(time) }
+    }
+
+    /// Returns the duration that is exceeded with the probability 1 − `quantile` if it is known to be above `least`.
+    pub(super) fn quantile(&self, quantile: f64, least: f64) -> f64 {
+        self.durations.survival_quantile((1.0 - quantile) * self.survival(least)).max(least)
     }
 
     /// Returns the next age at which an attempt of this age should be looked at again if nothing happens before, in E.

@@ -1,21 +1,28 @@
 //! A look at a phase: what is left of each of its running tasks, what the job waits for, and which copies would pay at which price.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Node, Phase};
+use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Node, Phase, Task};
 use hindmost_core::estimator::{Knowledge, Pace};
-use hindmost_core::ids::{JobId, NodeId, TaskId};
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
-use super::fresh::{Fresh, Tables};
+use super::fresh::{Copy, Fresh};
+use super::guard::{Guard, Running};
+use super::share::{self, Mixture, Shares};
 use super::survival::Survival;
+use super::watched;
 use super::worth::{Judged, Offer, Prices, Value};
 
 /// At most so many copies of a task run at the same time.
 const MOST_RUNNING: u32 = 8;
 /// At most so many copies of a task are started in all.
 const MOST_STARTED: u32 = 20;
+/// While copies of a task may be slow together, what they show is noted after so long, in E, and the next copy starts that much later than
+/// the last one: twice as much later for each further one.
+const APART: f64 = 0.25;
 
 /// What policies know of running attempts: the share S of an attempt's work after which its remaining time is known.
 pub(super) fn known_from(knowledge: Knowledge, phase: &Phase) -> f64 {
@@ -31,14 +38,14 @@ pub(super) fn known_from(knowledge: Knowledge, phase: &Phase) -> f64 {
 
 /// What is left of a running task.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Left {
+struct Left {
     /// P(T > t) of the time until its first copy ends, in E.
-    pub(super) survival: Survival,
+    survival: Survival,
     /// Number of copies that run and are not being stopped.
-    pub(super) copies: u32,
+    copies: u32,
     /// True if the remaining time of none of them is known.
-    pub(super) is_unknown: bool,
-    /// The certain remaining time of the only copy, if it is known.
+    is_unknown: bool,
+    /// The remaining time of the only copy, if it is known.
     step: Option<f64>,
 }
 
@@ -48,7 +55,7 @@ pub(super) struct Group {
     /// Indices of the tasks with running copies.
     pub(super) running: BTreeSet<u32>,
     /// The expected number of unfinished tasks at each time from the last look on.
-    pub(super) unfinished: Survival,
+    unfinished: Survival,
     /// When the phase is to be looked at again because of the ages of its attempts.
     pub(super) due: Time,
     /// The time of the last look.
@@ -59,18 +66,10 @@ pub(super) struct Group {
     pub(super) single: u64,
     /// The dominant share of a copy's demand of the cluster.
     pub(super) share: f64,
-    /// True if something has changed since the last look.
-    pub(super) is_dirty: bool,
     /// The keys under which its tasks' copies are offered.
     pub(super) offered: FxHashMap<u32, u64>,
     /// The keys under which its tasks' copies may have to go.
     pub(super) crowded: FxHashMap<u32, u64>,
-}
-
-impl Default for Survival {
-    fn default() -> Survival {
-        Survival::ZERO
-    }
 }
 
 /// What a look at a task shows.
@@ -83,62 +82,214 @@ pub(super) enum Finding {
     StartsAgain(u32),
 }
 
+/// What a look needs to know.
+pub(super) struct Sight<'a> {
+    pub(super) id: (JobId, u32),
+    pub(super) cluster: &'a Cluster,
+    pub(super) phase: &'a Phase,
+    pub(super) knowledge: Knowledge,
+    pub(super) fresh: &'a mut Fresh,
+    pub(super) shares: &'a mut Shares,
+    pub(super) kind: u64,
+    pub(super) tasks: &'a watched::Tasks,
+    /// True if jobs wait.
+    pub(super) waits: bool,
+    /// True if the other tasks of the job will get copies, too: nobody waits, and the free slots suffice for that.
+    pub(super) cloned: bool,
+}
+
+impl Sight<'_> {
+    fn task(&self, index: u32) -> TaskId {
+        TaskId { job: self.id.0, phase: self.id.1, index }
+    }
+
+    /// Returns what the shares of a task are known to be, if its copies may be slow together.
+    fn guard(&mut self, task: TaskId) -> Option<Guard> {
+        let kind = self.shares.of(self.kind);
+        if share::is_trusted(&kind) {
+            return None;
+        }
+        let mixture: Mixture = self.shares.of_task(self.kind, task);
+        let (mean, known_from) = (self.phase.mean(), known_from(self.knowledge, self.phase));
+        let watched = self.tasks.first(task, mean, known_from, self.cluster);
+        let copy = self.tasks.first_copy(task);
+        let is_first = |attempt: &&Attempt| copy.is_none_or(|copy| attempt.id().copy == copy);
+        let first = running(task, self.cluster).find(is_first);
+        let known = watched.or_else(|| first.map(|first| watched::duration(first, mean, known_from, self.cluster)))?;
+        Some(Guard { mixture, first: known, age: first.map(|first| age_of(first, self.phase, self.cluster)) })
+    }
+
+    /// Returns what is left of a task with running copies, and brings `next` forward to the next age at which one of them is to be
+    /// looked at.
+    fn left(&mut self, id: TaskId, guard: Option<&Guard>, next: &mut Time) -> Left {
+        let mut left = Left { survival: Survival::ONE, copies: 0, is_unknown: true, step: None };
+        let mut all: Vec<Running> = Vec::new();
+        let (mean, known_from) = (self.phase.mean(), known_from(self.knowledge, self.phase));
+        let first = self.tasks.first_copy(id);
+        for attempt in running(id, self.cluster) {
+            let (survival, step) = self.left_of(attempt, next);
+            left.survival = if left.copies == 0 { survival } else { left.survival.and(&survival) };
+            left.step = step.filter(|_| left.copies == 0);
+            left.is_unknown &= step.is_none();
+            left.copies += 1;
+            if guard.is_some() {
+                all.push(Running {
+                    age: age_of(attempt, self.phase, self.cluster),
+                    duration: watched::duration(attempt, mean, known_from, self.cluster),
+                    left: survival,
+                    is_known: step.is_some(),
+                    is_first: first.is_none_or(|first| first == attempt.id().copy),
+                });
+            }
+        }
+        if let Some(guard) = guard.filter(|_| left.copies > 1) {
+            left.survival = guard.left(&all, self.fresh);
+        }
+        if left.copies > 1 {
+            *next = (*next).min(self.cluster.now() + Time::from_seconds(APART * mean));
+        }
+        left
+    }
+
+    /// Returns what is left of an attempt as if it were alone, and its remaining time if it is known.
+    fn left_of(&mut self, attempt: &Attempt, next: &mut Time) -> (Survival, Option<f64>) {
+        let (now, mean) = (self.cluster.now(), self.phase.mean());
+        if let Some(finish) = attempt.measured_finish().filter(|finish| *finish > now) {
+            let left = (finish - now).seconds() / mean;
+            return (Survival::step(left), Some(left));
+        }
+        let (pace, age) = (Pace::of(self.cluster, attempt), age_of(attempt, self.phase, self.cluster));
+        let again = attempt.began(now) + Time::from_seconds(pace.seconds(self.fresh.next_age(age) * mean));
+        *next = again.max(now + Time::TICK).min(*next);
+        (self.fresh.unknown(age).stretched(pace.seconds(1.0)), None)
+    }
+
+    /// Returns the copy of a task that is expected to end last, and what is left of the task without it.
+    fn worst_copy(&mut self, id: TaskId, guard: Option<&Guard>) -> Option<(AttemptId, Survival)> {
+        let (mean, known_from) = (self.phase.mean(), known_from(self.knowledge, self.phase));
+        let first = self.tasks.first_copy(id);
+        let ids: Vec<AttemptId> = running(id, self.cluster).map(Attempt::id).collect();
+        let mut all: Vec<(AttemptId, Running)> = Vec::with_capacity(ids.len());
+        for id in ids {
+            let attempt = self.cluster.attempt(id)?;
+            let (left, step) = self.left_of(attempt, &mut Time::NEVER.clone());
+            let running = Running {
+                age: age_of(attempt, self.phase, self.cluster),
+                duration: watched::duration(attempt, mean, known_from, self.cluster),
+                left,
+                is_known: step.is_some(),
+                is_first: first == Some(id.copy),
+            };
+            all.push((id, running));
+        }
+        if all.len() < 2 {
+            return None;
+        }
+        // Where copies may be slow together, the first attempt goes only if another one ends before it can.
+        let soonest = all.iter().filter(|(_, one)| one.is_known && !one.is_first).map(|(_, one)| one.left.integral());
+        let soonest = soonest.fold(f64::INFINITY, f64::min);
+        let may_go = |one: &Running| {
+            guard.is_none() || !one.is_first || {
+                let least = one.duration.least() - one.age;
+                soonest < least
+            }
+        };
+        let candidates = all.iter().filter(|(_, one)| may_go(one));
+        let longest = |one: &&(AttemptId, Running), other: &&(AttemptId, Running)| {
+            one.1.left.integral().total_cmp(&other.1.left.integral()).then(one.0.cmp(&other.0))
+        };
+        let worst = candidates.max_by(longest)?.0;
+        let others: Vec<Running> = all.iter().filter(|(id, _)| *id != worst).map(|(_, one)| *one).collect();
+        let without = match guard {
+            Some(guard) => guard.left(&others, self.fresh),
+            None => others.iter().fold(Survival::ONE, |all, one| all.and(&one.left)),
+        };
+        Some((worst, without))
+    }
+
+    /// Returns what a fresh copy of a task promises, and the mean duration that is assumed for a task whose copies take long.
+    fn copy(&self, guard: Option<&Guard>) -> (Cow<'_, Copy>, f64) {
+        match guard {
+            None => (Cow::Borrowed(&self.fresh.chain), self.fresh.chain.mean),
+            Some(guard) => (Cow::Owned(guard.copy(self.fresh)), f64::INFINITY),
+        }
+    }
+
+    /// Returns when a task may get another copy at the earliest; `None` if it may not.
+    fn copy_from(&self, id: TaskId, copies: u32, guard: Option<&Guard>) -> Option<Time> {
+        let may = |task: &Task| task.launched() < MOST_STARTED && !task.has_last_copies();
+        let most = guard.map_or(MOST_RUNNING, |guard| guard.most(self.waits).min(MOST_RUNNING));
+        let phase = self.phase;
+        let may = copies < most && phase.may_be_copied() && !phase.is_assumed() && self.cluster.task(id).is_some_and(may);
+        let wait = |last: Time| last + Time::from_seconds(APART * 2_f64.powi(copies as i32 - 2) * phase.mean());
+        may.then(|| {
+            let last = self.tasks.last_start(id).filter(|_| guard.is_some() && copies > 1);
+            last.map_or(Time::ZERO, wait)
+        })
+    }
+
+    /// True if the oldest attempt of a task is so old that a fresh one is expected to end sooner.
+    pub(super) fn is_old(&self, id: TaskId) -> bool {
+        let limit = self.fresh.starts_again * (1.0 - 1e-9);
+        running(id, self.cluster).any(|attempt| age_of(attempt, self.phase, self.cluster) >= limit)
+    }
+}
+
 impl Group {
     /// Looks at all running tasks of the phase. Returns the next time at which it should be looked at again if nothing happens
     /// before.
-    pub(super) fn look(
-        &mut self,
-        (job, index): (JobId, u32),
-        fresh: &mut Fresh,
-        (phase, cluster): (&Phase, &Cluster),
-        cloned: bool,
-        mut found: impl FnMut(Finding),
-    ) -> Time {
-        let now = cluster.now();
-        let task = |index_of_task| TaskId { job, phase: index, index: index_of_task };
+    pub(super) fn look(&mut self, sight: &mut Sight<'_>, mut found: impl FnMut(Finding)) -> Time {
+        let (phase, cluster) = (sight.phase, sight.cluster);
         self.running.retain(|index| {
-            cluster.task(task(*index)).is_some_and(|task| !task.is_finished() && task.running_copies() > 0)
+            cluster.task(sight.task(*index)).is_some_and(|task| !task.is_finished() && task.running_copies() > 0)
         });
-        (self.seen, self.size, self.is_dirty) = (now, phase.unfinished(), false);
+        (self.seen, self.size) = (cluster.now(), phase.unfinished());
         self.share = phase.demand().dominant_share(cluster.total()).max(1e-9);
         let mut next = Time::NEVER;
-        let mut all = Survival::ZERO;
-        let mut lefts: Vec<(u32, Left)> = Vec::with_capacity(self.running.len());
+        self.unfinished = Survival::ZERO;
+        let mut lefts: Vec<(u32, Option<Guard>, Left)> = Vec::with_capacity(self.running.len());
         for index in &self.running {
-            let left = left_of(task(*index), fresh, phase, cluster, &mut next);
-            all.add(&left.survival, 1.0);
-            lefts.push((*index, left));
+            let task = sight.task(*index);
+            let guard = sight.guard(task);
+            let left = sight.left(task, guard.as_ref(), &mut next);
+            self.unfinished.add(&left.survival, 1.0);
+            lefts.push((*index, guard, left));
         }
         if phase.pending() > 0 {
             let waits = if cluster.fits_somewhere(phase.demand()) { 0.0 } else { f64::from(phase.pending()) * self.share };
-            let survival = &fresh.single.survival;
+            let survival = &sight.fresh.single.survival;
             let pending = if waits < 0.05 {
                 *survival
             } else {
-                Survival::of(|time| if time < waits { 1.0 } else { survival.at(time - waits) })
+                Survival::sampled(|time| if time < waits { 1.0 } else { survival.at(time - waits) })
             };
-            all.add(&pending, f64::from(phase.pending()));
+            self.unfinished.add(&pending, f64::from(phase.pending()));
         }
-        self.unfinished = all;
-        self.single = lefts.iter().filter(|(_, left)| left.copies == 1).count() as u64;
-        let is_alone = self.running.len() as u32 + phase.pending() == 1;
-        for (index, left) in &lefts {
-            let judged_others = self.others(&left.survival, is_alone);
-            let judged = Judged { task: &left.survival, copies: left.copies, others: &judged_others };
-            if left.copies > 1 {
-                let worst = worst_copy(task(*index), fresh, phase, cluster);
-                if let Some((_, without)) = worst {
-                    let value = judged.kept(&without, fresh.chain.held, fresh.chain.mean);
-                    found(Finding::Crowded(*index, threshold(value)));
-                }
+        self.single = lefts.iter().filter(|(_, _, left)| left.copies == 1).count() as u64;
+        for (index, guard, left) in &lefts {
+            let (task, guard) = (sight.task(*index), guard.as_ref());
+            let others = self.others(&left.survival, phase);
+            let judged = Judged { task: &left.survival, copies: left.copies, others: &others };
+            if left.copies > 1
+                && let Some((_, without)) = sight.worst_copy(task, guard)
+            {
+                let (copy, usual) = sight.copy(None);
+                let usual = if guard.is_some() { f64::INFINITY } else { usual };
+                found(Finding::Crowded(*index, threshold(judged.kept(&without, copy.held, usual))));
             }
-            if left.step.is_some_and(|left| left <= fresh.least) || !may_copy(task(*index), left.copies, phase, cluster) {
+            let Some(from) = sight.copy_from(task, left.copies, guard) else { continue };
+            if left.step.is_some_and(|left| left <= sight.fresh.least) {
                 continue;
             }
-            if left.is_unknown && is_old(task(*index), fresh, phase, cluster) {
+            if from > cluster.now() {
+                next = next.min(from);
+                continue;
+            }
+            if guard.is_none() && left.is_unknown && sight.is_old(task) {
                 found(Finding::StartsAgain(*index));
             }
-            let offer = judged.offer(&fresh.chain, cloned, fresh.chain.mean);
+            let (copy, usual) = sight.copy(guard);
+            let offer = judged.offer(&copy, sight.cloned, usual);
             if !offer.prices.is_empty() {
                 found(Finding::Offer(*index, offer.prices));
             }
@@ -147,8 +298,8 @@ impl Group {
     }
 
     /// Returns the expected number of unfinished other tasks at each time.
-    fn others(&self, task: &Survival, is_alone: bool) -> Survival {
-        if is_alone {
+    fn others(&self, task: &Survival, phase: &Phase) -> Survival {
+        if self.running.len() as u32 + phase.pending() <= 1 {
             return Survival::ZERO;
         }
         let mut others = self.unfinished;
@@ -158,70 +309,52 @@ impl Group {
         others
     }
 
-    /// Returns what a copy of a task would be worth now on a node, and what is left of the task.
-    pub(super) fn offer(
-        &self,
-        id: TaskId,
-        node: NodeId,
-        fresh: &mut Fresh,
-        (phase, cluster): (&Phase, &Cluster),
-        cloned: bool,
-    ) -> Option<(Offer, Left)> {
-        let left = left_of(id, fresh, phase, cluster, &mut Time::NEVER.clone());
-        if !may_copy(id, left.copies, phase, cluster) || left.copies == 0 {
-            return None;
-        }
-        let is_alone = self.running.len() as u32 + phase.pending() == 1;
-        let others = self.others(&left.survival, is_alone);
+    /// Returns what a copy of a task would be worth now on a node.
+    pub(super) fn offer(&self, id: TaskId, node: NodeId, sight: &mut Sight<'_>) -> Option<Offer> {
+        let guard = sight.guard(id);
+        let left = sight.left(id, guard.as_ref(), &mut Time::NEVER.clone());
+        let from = sight.copy_from(id, left.copies, guard.as_ref());
+        from.filter(|from| *from <= sight.cluster.now() && left.copies > 0)?;
+        let others = self.others(&left.survival, sight.phase);
         let judged = Judged { task: &left.survival, copies: left.copies, others: &others };
-        let speed = cluster.node(node).map_or(1.0, Node::speed);
-        let offer = if (speed - 1.0).abs() < 1e-9 {
-            judged.offer(&fresh.chain, cloned, fresh.chain.mean)
+        let speed = sight.cluster.node(node).map_or(1.0, Node::speed);
+        let (copy, usual) = sight.copy(guard.as_ref());
+        Some(if (speed - 1.0).abs() < 1e-9 {
+            judged.offer(&copy, sight.cloned, usual)
         } else {
-            judged.offer(&fresh.chain.on(speed), cloned, fresh.chain.mean)
-        };
-        Some((offer, left))
+            judged.offer(&copy.on(speed), sight.cloned, usual)
+        })
     }
 
-    /// Returns the copy of a task that is stopped first, and the price above which it is not worth its slot.
-    pub(super) fn crowded(
-        &self,
-        id: TaskId,
-        fresh: &mut Fresh,
-        (phase, cluster): (&Phase, &Cluster),
-    ) -> Option<(hindmost_core::ids::AttemptId, Value)> {
-        let left = left_of(id, fresh, phase, cluster, &mut Time::NEVER.clone());
-        if left.copies < 2 {
+    /// Returns the copy of a task that is stopped first, and what it is worth.
+    pub(super) fn crowded(&self, id: TaskId, sight: &mut Sight<'_>) -> Option<(AttemptId, Value)> {
+        let guard = sight.guard(id);
+        let left = sight.left(id, guard.as_ref(), &mut Time::NEVER.clone());
+        if guard.is_some() && !sight.waits {
             return None;
         }
-        let others = self.others(&left.survival, false);
+        let others = self.others(&left.survival, sight.phase);
         let judged = Judged { task: &left.survival, copies: left.copies, others: &others };
-        let (worst, without) = worst_copy(id, fresh, phase, cluster)?;
-        Some((worst, judged.kept(&without, fresh.chain.held, fresh.chain.mean)))
+        let (worst, without) = sight.worst_copy(id, guard.as_ref())?;
+        let usual = if guard.is_some() { f64::INFINITY } else { sight.fresh.chain.mean };
+        Some((worst, judged.kept(&without, sight.copy(None).0.held, usual)))
     }
 
-    /// Returns what starting the only attempt of a task again is worth.
-    pub(super) fn restart(&self, id: TaskId, fresh: &mut Fresh, (phase, cluster): (&Phase, &Cluster)) -> Value {
-        let left = left_of(id, fresh, phase, cluster, &mut Time::NEVER.clone());
-        let others = self.others(&left.survival, false);
-        Judged { task: &left.survival, copies: left.copies, others: &others }.restart(&fresh.chain)
+    /// Returns what starting the only attempt of a task again is worth; `None` if its copies may be slow together.
+    pub(super) fn restart(&self, id: TaskId, sight: &mut Sight<'_>) -> Option<Value> {
+        if sight.guard(id).is_some() {
+            return None;
+        }
+        let left = sight.left(id, None, &mut Time::NEVER.clone());
+        let others = self.others(&left.survival, sight.phase);
+        let judged = Judged { task: &left.survival, copies: left.copies, others: &others };
+        Some(judged.restart(&sight.fresh.chain))
     }
 }
 
 /// Returns the price above which a running copy is not worth its slot.
 fn threshold(value: Value) -> f64 {
     if value.slots < 0.0 { (value.gain / -value.slots).max(0.0) } else { f64::INFINITY }
-}
-
-/// True if a task may get another copy.
-fn may_copy(id: TaskId, copies: u32, phase: &Phase, cluster: &Cluster) -> bool {
-    let may = |task: &hindmost_core::cluster::Task| task.launched() < MOST_STARTED && !task.has_last_copies();
-    copies < MOST_RUNNING && phase.may_be_copied() && !phase.is_assumed() && cluster.task(id).is_some_and(may)
-}
-
-/// True if the oldest attempt of a task is so old that a fresh one is expected to end sooner.
-pub(super) fn is_old(id: TaskId, fresh: &Fresh, phase: &Phase, cluster: &Cluster) -> bool {
-    running(id, cluster).any(|attempt| age_of(attempt, phase, cluster) >= fresh.starts_again * (1.0 - 1e-9))
 }
 
 /// Returns the copies of a task that run and are not being stopped.
@@ -234,56 +367,8 @@ fn age_of(attempt: &Attempt, phase: &Phase, cluster: &Cluster) -> f64 {
     Pace::of(cluster, attempt).age(attempt.age(cluster.now()).seconds()) / phase.mean()
 }
 
-/// Returns what is left of an attempt, and its certain remaining time if it is known.
-fn left_of_attempt(
-    attempt: &Attempt,
-    fresh: &mut Fresh,
-    phase: &Phase,
-    cluster: &Cluster,
-    next: &mut Time,
-) -> (Survival, Option<f64>) {
-    let now = cluster.now();
-    if let Some(finish) = attempt.measured_finish().filter(|finish| *finish > now) {
-        let left = (finish - now).seconds() / phase.mean();
-        return (Survival::step(left), Some(left));
-    }
-    let (pace, age) = (Pace::of(cluster, attempt), age_of(attempt, phase, cluster));
-    let again = attempt.began(now) + Time::from_seconds(pace.seconds(fresh.next_age(age) * phase.mean()));
-    *next = again.max(now + Time::TICK).min(*next);
-    (fresh.unknown(age).stretched(pace.seconds(1.0)), None)
-}
-
-/// Returns what is left of a task with running copies, and brings `next` forward to the next age at which one of them is to be looked at.
-fn left_of(id: TaskId, fresh: &mut Fresh, phase: &Phase, cluster: &Cluster, next: &mut Time) -> Left {
-    let mut left = Left { survival: Survival::ONE, copies: 0, is_unknown: true, step: None };
-    for attempt in running(id, cluster) {
-        let (survival, step) = left_of_attempt(attempt, fresh, phase, cluster, next);
-        left.survival = if left.copies == 0 { survival } else { left.survival.and(&survival) };
-        left.step = step.filter(|_| left.copies == 0);
-        left.is_unknown &= step.is_none();
-        left.copies += 1;
-    }
-    left
-}
-
-/// Returns the copy of a task that is expected to end last, and what is left of the task without it.
-fn worst_copy(
-    id: TaskId,
-    fresh: &mut Fresh,
-    phase: &Phase,
-    cluster: &Cluster,
-) -> Option<(hindmost_core::ids::AttemptId, Survival)> {
-    let mut none = Time::NEVER;
-    let all: Vec<_> = running(id, cluster)
-        .map(|attempt| (attempt.id(), left_of_attempt(attempt, fresh, phase, cluster, &mut none).0))
-        .collect();
-    let worst = all.iter().max_by(|one, other| one.1.integral().total_cmp(&other.1.integral()).then(one.0.cmp(&other.0)))?.0;
-    let others = all.iter().filter(|(id, _)| *id != worst).map(|(_, survival)| survival);
-    let without = others.fold(Survival::ONE, |all, one| all.and(one));
-    (all.len() > 1).then_some((worst, without))
-}
-
-/// Returns the table for the durations of a phase.
-pub(super) fn table<'a>(tables: &'a mut Tables, phase: &Phase, knowledge: Knowledge) -> &'a mut Fresh {
-    tables.of(phase.durations(), known_from(knowledge, phase))
+/// Returns how likely the durations of a task's attempts are under each share.
+pub(super) fn likelihoods(id: TaskId, sight: &Sight<'_>) -> Option<Mixture> {
+    let known_from = known_from(sight.knowledge, sight.phase);
+    sight.tasks.likelihoods(id, (sight.phase.mean(), known_from), sight.fresh, sight.cluster)
 }

@@ -45,6 +45,11 @@ impl Survival {
         }))
     }
 
+    /// Tabulates a function by its value in the middle of each cell.
+    pub(super) fn sampled(survival: impl Fn(f64) -> f64) -> Survival {
+        Survival(std::array::from_fn(|at| survival(LIMITS[at] + 0.5 * WIDTHS[at])))
+    }
+
     /// T is known to be `time`.
     pub(super) fn step(time: f64) -> Survival {
         Survival(std::array::from_fn(|at| ((time - LIMITS[at]) / WIDTHS[at]).clamp(0.0, 1.0)))
@@ -82,6 +87,12 @@ impl Survival {
     pub(super) fn integral_with(&self, one: &Survival, other: &Survival, f: impl Fn(f64, f64, f64) -> f64) -> f64 {
         let cells = self.0.iter().zip(&one.0).zip(&other.0).zip(&*WIDTHS);
         cells.map(|(((this, one), other), width)| f(*this, *one, *other) * width).sum()
+    }
+}
+
+impl Default for Survival {
+    fn default() -> Survival {
+        Survival::ZERO
     }
 }
 

@@ -103,3 +103,29 @@ impl Guard {
         self.mixture.into_iter().zip(SHARES).filter(|(probability, _)| *probability >= SMALL)
     }
 }
+#[cfg(test)]
+mod debug {
+    use super::*;
+    use crate::speculation::auto::fresh::Tables;
+    use crate::speculation::auto::worth::Judged;
+    #[test]
+    fn show() {
+        let d = hindmost_math::distribution::Distribution::pareto_with_mean(5.0, 1.0).unwrap();
+        let mut tables = Tables::default();
+        let fresh = tables.of(&d, 1.0);
+        println!("chain mean {} starts again {} least {}", fresh.chain.mean, fresh.starts_again, fresh.least);
+        for age in [0.0, 0.5, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0] {
+            let task = *fresh.unknown(age);
+            for n in [0.0, 5.0, 50.0] {
+                let mut others = Survival::ZERO;
+                others.add(&task, n);
+                let judged = Judged { task: &task, copies: 1, others: &others };
+                let a = judged.offer(&fresh.chain, false, fresh.chain.mean);
+                let g = Guard { mixture: [0.5, 0.0625, 0.0625, 0.0625, 0.0625, 0.25], first: Known::Above(age), age: Some(age) };
+                let c = g.copy(fresh);
+                let b = judged.offer(&c, false, f64::INFINITY);
+                println!("age {age} others {n}: left {:.3} free {:?} uses {:.3} | guarded {:?} M(1)={:.3}", task.integral(), (a.value, a.prices), a.uses, (b.value, b.prices), c.survival.at(1.0));
+            }
+        }
+    }
+}

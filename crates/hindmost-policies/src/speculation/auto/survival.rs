@@ -27,6 +27,9 @@ static LIMITS: LazyLock<[f64; CELLS + 1]> = LazyLock::new(|| {
 /// The widths of the cells.
 static WIDTHS: LazyLock<[f64; CELLS]> = LazyLock::new(|| std::array::from_fn(|at| LIMITS[at + 1] - LIMITS[at]));
 
+/// The middles of the cells.
+static MIDDLES: LazyLock<[f64; CELLS]> = LazyLock::new(|| std::array::from_fn(|at| LIMITS[at] + 0.5 * WIDTHS[at]));
+
 /// P(T > t) as a function of t: its mean in each cell of the grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Survival(pub(super) [f64; CELLS]);
@@ -47,7 +50,7 @@ impl Survival {
 
     /// Tabulates a function by its value in the middle of each cell.
     pub(super) fn sampled(survival: impl Fn(f64) -> f64) -> Survival {
-        Survival(std::array::from_fn(|at| survival(LIMITS[at] + 0.5 * WIDTHS[at])))
+        Survival(MIDDLES.map(survival))
     }
 
     /// T is known to be `time`.
@@ -55,10 +58,12 @@ impl Survival {
         Survival(std::array::from_fn(|at| ((time - LIMITS[at]) / WIDTHS[at]).clamp(0.0, 1.0)))
     }
 
-    /// Returns P(T > t) as in the cell of `time`.
+    /// Returns P(T > `time`), interpolated between the middles of cells.
     pub(super) fn at(&self, time: f64) -> f64 {
-        let cell = LIMITS.partition_point(|limit| *limit <= time).saturating_sub(1);
-        self.0.get(cell).copied().unwrap_or(0.0)
+        let after = MIDDLES.partition_point(|middle| *middle <= time);
+        let (from, before) = if after == 0 { (0.0, 1.0) } else { (MIDDLES[after - 1], self.0[after - 1]) };
+        let (to, next) = if after == CELLS { (LAST, 0.0) } else { (MIDDLES[after], self.0[after]) };
+        before + (next - before) * ((time - from) / (to - from)).clamp(0.0, 1.0)
     }
 
     /// Returns the survival function of `factor` · T.

@@ -74,10 +74,12 @@ impl AutoParameters {
 
 /// A phase is looked at again once so large a share of its unfinished tasks has ended.
 const CHANGED: f64 = 0.05;
-/// Phases with no more unfinished tasks are looked at after each change.
+/// The same for phases with at most [`SMALL`] unfinished tasks.
+const CHANGED_WHEN_SMALL: f64 = 0.1;
+/// Number of unfinished tasks up to which a phase is small.
 const SMALL: u32 = 20;
 /// What was seen of a phase counts for this long, in E.
-const FRESH: f64 = 0.1;
+const FRESH: f64 = 0.25;
 /// Phases are looked at because of the ages of their attempts at most once in this time, in E.
 const APART: f64 = 0.05;
 /// Number of offers that are compared at a time.
@@ -134,7 +136,9 @@ pub struct Auto {
     originals: Box<dyn Pass>,
     lessons: Lessons,
     groups: FxHashMap<PhaseId, Group>,
-    /// Phases that have changed since they were looked at.
+    /// Tasks that have changed since they were looked at.
+    changed_tasks: BTreeSet<TaskId>,
+    /// Phases of which all tasks are to be looked at.
     changed: BTreeSet<PhaseId>,
     /// When phases are to be looked at again.
     due: BTreeSet<(Time, PhaseId)>,
@@ -163,6 +167,7 @@ impl Auto {
             originals,
             lessons: Lessons { is_idle: true, ..Lessons::default() },
             groups: FxHashMap::default(),
+            changed_tasks: BTreeSet::new(),
             changed: BTreeSet::new(),
             due: BTreeSet::new(),
             wake: Time::ZERO,
@@ -173,10 +178,10 @@ impl Auto {
         }
     }
 
+    /// Notes that something has happened to a task.
     fn change(&mut self, task: TaskId) {
-        let phase = (task.job, task.phase);
-        if self.groups.contains_key(&phase) {
-            self.changed.insert(phase);
+        if self.groups.contains_key(&(task.job, task.phase)) {
+            self.changed_tasks.insert(task);
         }
     }
 
@@ -184,37 +189,42 @@ impl Auto {
         let Some(group) = self.groups.remove(&phase) else { return };
         self.due.remove(&(group.due, phase));
         self.single -= group.single;
-        withdraw(&group, phase, &mut self.offers, &mut self.crowded, &mut self.old);
+        self.withdraw(&group, phase);
     }
 
-    /// Looks again at the phases that have changed enough, and at those whose time has come.
+    /// Looks again at the tasks that have changed, at all tasks of the phases that have changed enough, and at those whose time has come.
     fn look_at_changed(&mut self, round: &mut Round<'_>) {
-        let now = round.cluster().now();
-        let mut looked = Vec::new();
-        for phase in std::mem::take(&mut self.changed) {
-            let Some(group) = self.groups.get(&phase) else { continue };
-            let Some((unfinished, mean)) = round.cluster().job(phase.0).map(|job| {
-                let phase = &job.phases()[phase.1 as usize];
-                (phase.unfinished(), phase.mean())
-            }) else {
-                self.forget(phase);
+        let (now, knowledge) = (round.cluster().now(), round.estimator.knowledge());
+        let mut tasks = std::mem::take(&mut self.changed_tasks);
+        let mut phases = std::mem::take(&mut self.changed);
+        let mut last = None;
+        for task in &tasks {
+            let id = (task.job, task.phase);
+            if last.replace(id) == Some(id) {
                 continue;
-            };
-            let is_new = group.size == 0;
-            let has_shrunk = f64::from(group.size.abs_diff(unfinished)) >= CHANGED * f64::from(group.size);
-            let is_late = (now - group.seen).seconds() >= FRESH * mean;
-            if is_new || has_shrunk && group.size != unfinished || is_late || unfinished <= SMALL {
-                looked.push(phase);
+            }
+            let Some(group) = self.groups.get(&id) else { continue };
+            let phase = round.cluster().phase(*task);
+            let has_changed = phase.is_none_or(|phase| {
+                let limit = if group.size <= SMALL { CHANGED_WHEN_SMALL } else { CHANGED };
+                let changed = f64::from(group.size.abs_diff(phase.unfinished()));
+                group.size == 0 || changed >= (limit * f64::from(group.size)).max(1.0)
+                    || (now - group.seen).seconds() >= FRESH * phase.mean()
+            });
+            if has_changed {
+                phases.insert(id);
             }
         }
         while let Some((at, phase)) = self.due.first().copied().filter(|(at, _)| *at <= now) {
             self.due.remove(&(at, phase));
-            looked.push(phase);
+            phases.insert(phase);
         }
-        looked.sort_unstable();
-        looked.dedup();
-        for phase in looked {
-            self.look(phase, round.estimator.knowledge(), round.cluster());
+        tasks.retain(|task| !phases.contains(&(task.job, task.phase)));
+        for phase in phases {
+            self.look(phase, knowledge, round.cluster());
+        }
+        for task in tasks {
+            self.look_at(task, knowledge, round.cluster());
         }
         if let Some((at, _)) = self.due.first().copied()
             && (at < self.wake || self.wake <= now)
@@ -224,25 +234,71 @@ impl Auto {
         }
     }
 
-    /// Looks at a phase, and notes which of its tasks may get copies, lose copies or start again.
+    /// Looks at all tasks of a phase.
     fn look(&mut self, id: PhaseId, knowledge: Knowledge, cluster: &Cluster) {
         let Some(phase) = cluster.job(id.0).filter(|job| !job.is_over()).map(|job| &job.phases()[id.1 as usize]) else {
             self.forget(id);
             return;
         };
         let Some(mut group) = self.groups.remove(&id) else { return };
-        withdraw(&group, id, &mut self.offers, &mut self.crowded, &mut self.old);
+        self.withdraw(&group, id);
         self.due.remove(&(group.due, id));
         self.single -= group.single;
         group.offered.clear();
         group.crowded.clear();
-        let task = |index| TaskId { job: id.0, phase: id.1, index };
         for index in &group.running {
-            self.lessons.note(task(*index), knowledge, cluster);
+            self.lessons.note(TaskId { job: id.0, phase: id.1, index: *index }, knowledge, cluster);
         }
         let mut findings = Vec::new();
         let mut sight = self.lessons.sight(id, phase, knowledge, cluster);
         let next = group.look(&mut sight, |finding| findings.push(finding));
+        if group.running.is_empty() {
+            return;
+        }
+        self.find(id, &mut group, findings);
+        self.single += group.single;
+        group.due = Time::NEVER;
+        self.be_due(id, &mut group, next, (phase, cluster));
+        self.groups.insert(id, group);
+    }
+
+    /// Looks at one task.
+    fn look_at(&mut self, task: TaskId, knowledge: Knowledge, cluster: &Cluster) {
+        let id = (task.job, task.phase);
+        let Some(phase) = cluster.phase(task) else { return };
+        let Some(mut group) = self.groups.remove(&id) else { return };
+        if let Some(key) = group.offered.remove(&task.index) {
+            self.offers.remove(&(key, task));
+        }
+        if let Some(key) = group.crowded.remove(&task.index) {
+            self.crowded.remove(&(key, task));
+        }
+        self.old.remove(&task);
+        if cluster.task(task).is_some_and(|task| !task.is_finished() && task.running_copies() > 0) {
+            let mut findings = Vec::new();
+            let mut sight = self.lessons.sight(id, phase, knowledge, cluster);
+            let next = group.look_at(task.index, &mut sight, |finding| findings.push(finding));
+            self.find(id, &mut group, findings);
+            self.be_due(id, &mut group, next, (phase, cluster));
+        } else {
+            group.finished(task.index);
+        }
+        self.groups.insert(id, group);
+    }
+
+    /// Notes when a phase is to be looked at again, if that is before the time known so far.
+    fn be_due(&mut self, id: PhaseId, group: &mut Group, next: Time, (phase, cluster): (&Phase, &Cluster)) {
+        let next = next.max(cluster.now() + Time::from_seconds(APART * phase.mean()));
+        if next < group.due {
+            self.due.remove(&(group.due, id));
+            group.due = next;
+            self.due.insert((next, id));
+        }
+    }
+
+    /// Notes what a look has found.
+    fn find(&mut self, id: PhaseId, group: &mut Group, findings: Vec<Finding>) {
+        let task = |index| TaskId { job: id.0, phase: id.1, index };
         for finding in findings {
             match finding {
                 Finding::Offer(index, prices) => {
@@ -260,16 +316,21 @@ impl Auto {
                 }
             }
         }
-        if group.running.is_empty() {
-            return;
+    }
+
+    /// Removes what was found in a phase.
+    fn withdraw(&mut self, group: &Group, phase: PhaseId) {
+        let task = |index| TaskId { job: phase.0, phase: phase.1, index };
+        for (index, key) in &group.offered {
+            self.offers.remove(&(*key, task(*index)));
         }
-        self.single += group.single;
-        group.due = next;
-        if next < Time::NEVER {
-            group.due = next.max(cluster.now() + Time::from_seconds(APART * phase.mean()));
-            self.due.insert((group.due, id));
+        for (index, key) in &group.crowded {
+            self.crowded.remove(&(*key, task(*index)));
         }
-        self.groups.insert(id, group);
+        let of_phase: Vec<TaskId> = self.old.range(task(0)..=task(u32::MAX)).copied().collect();
+        for task in of_phase {
+            self.old.remove(&task);
+        }
     }
 
     /// Stops copies that are not worth their slots.
@@ -315,12 +376,12 @@ impl Auto {
             let limit = key(waiting as f64, true);
             let cluster = round.cluster();
             let mut best: Vec<(f64, TaskId)> = Vec::new();
-            let mut worthless: Vec<(u64, TaskId)> = Vec::new();
+            let mut worthless: Vec<(u64, TaskId, Option<f64>)> = Vec::new();
             let tried = self.offers.iter().take_while(|(key, _)| *key < limit).filter(|(_, task)| !refused.contains(task));
             let tried: Vec<(u64, TaskId)> = tried.take(COMPARED).copied().collect();
             for (key, task) in &tried {
                 let Some((group, phase)) = self.groups.get(&(task.job, task.phase)).zip(cluster.phase(*task)) else {
-                    worthless.push((*key, *task));
+                    worthless.push((*key, *task, None));
                     continue;
                 };
                 let Some(node) = node_for(*task, cluster) else {
@@ -335,14 +396,12 @@ impl Auto {
                     Some(offer) if offer.prices.contain(price) => {
                         best.push((offer.value.at(price) / offer.uses.max(1e-9), *task));
                     }
-                    Some(offer) if !offer.prices.is_empty() && price < offer.prices.above => {
-                        refused.insert(*task);
-                    }
-                    _ => worthless.push((*key, *task)),
+                    Some(offer) if !offer.prices.is_empty() => worthless.push((*key, *task, Some(offer.prices.below))),
+                    _ => worthless.push((*key, *task, None)),
                 }
             }
-            for (key, task) in worthless {
-                self.withdraw_offer(key, task);
+            for (key, task, below) in worthless {
+                self.offer_again(key, task, below, waiting);
             }
             best.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
             if best.is_empty() {
@@ -367,15 +426,21 @@ impl Auto {
                     format!("a copy is worth {value:.3} of a mean duration for each that it uses, while {waiting} jobs have pending tasks")
                 });
                 let knowledge = round.estimator.knowledge();
-                self.look(phase_id, knowledge, round.cluster());
+                self.look_at(task, knowledge, round.cluster());
             }
         }
     }
 
-    fn withdraw_offer(&mut self, key: u64, task: TaskId) {
-        self.offers.remove(&(key, task));
-        if let Some(group) = self.groups.get_mut(&(task.job, task.phase)) {
-            group.offered.remove(&task.index);
+    /// Withdraws an offer, or makes it again for prices below a lower one: waiting is worth more than was assumed.
+    fn offer_again(&mut self, old: u64, task: TaskId, below: Option<f64>, waiting: usize) {
+        self.offers.remove(&(old, task));
+        let Some(group) = self.groups.get_mut(&(task.job, task.phase)) else { return };
+        group.offered.remove(&task.index);
+        let key = below.map(|below| key(self.parameters.waiting_at(below, group.share), true));
+        // An offer for the present number of waiting jobs would be looked at for ever.
+        if let Some(key) = key.filter(|key| *key >= crate::speculation::auto::key(waiting as f64, true)) {
+            group.offered.insert(task.index, key);
+            self.offers.insert((key, task));
         }
     }
 
@@ -408,27 +473,6 @@ impl Auto {
 fn node_for(task: TaskId, cluster: &Cluster) -> Option<NodeId> {
     let elsewhere = |node: NodeId, _: &Node| cluster.may_copy_on(task, node) && !cluster.avoids(task, node);
     cluster.find_fastest_node(cluster.phase(task)?.demand(), elsewhere)
-}
-
-/// Removes what a look at a phase has found.
-fn withdraw(
-    group: &Group,
-    phase: PhaseId,
-    offers: &mut BTreeSet<(u64, TaskId)>,
-    crowded: &mut BTreeSet<(u64, TaskId)>,
-    old: &mut BTreeSet<TaskId>,
-) {
-    let task = |index| TaskId { job: phase.0, phase: phase.1, index };
-    for (index, key) in &group.offered {
-        offers.remove(&(*key, task(*index)));
-    }
-    for (index, key) in &group.crowded {
-        crowded.remove(&(*key, task(*index)));
-    }
-    let of_phase: Vec<TaskId> = old.range(task(0)..=task(u32::MAX)).copied().collect();
-    for task in of_phase {
-        old.remove(&task);
-    }
 }
 
 impl Auto {

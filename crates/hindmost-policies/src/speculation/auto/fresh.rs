@@ -5,6 +5,7 @@ use hindmost_math::distribution::Distribution;
 use hindmost_math::shapes::{ShapeNumber, Shapes};
 use rustc_hash::FxHashMap;
 
+use super::share::survival;
 use super::survival::Survival;
 
 /// Times by which the start of a copy could be put off, in E.
@@ -15,6 +16,9 @@ const STEP: f64 = 1.1;
 
 /// The share of its work after which a remaining time counts as known at the earliest: with 0, starting again would cost nothing.
 const EARLIEST: f64 = 0.05;
+
+/// Quantiles that stand for the unknown duration of the first attempt.
+const QUARTILES: [f64; 2] = [0.25, 0.75];
 
 /// Number of quantiles among which the age to start again is sought.
 const QUANTILES: u32 = 200;
@@ -38,10 +42,25 @@ impl Copy {
         Copy { survival: Survival::of(survival), delayed, mean, held }
     }
 
-    /// A copy with this survival function, in cells.
-    pub(super) fn tabulated(survival: Survival, held: f64) -> Copy {
-        let delayed = DELAYS.map(|delay| Survival::sampled(|time| if time < delay { 1.0 } else { survival.at(time - delay) }));
-        Copy { survival, delayed, mean: f64::INFINITY, held }
+    /// Returns what [`Copy::add`] adds to.
+    pub(super) fn never(held: f64) -> Copy {
+        Copy { survival: Survival::ZERO, delayed: [Survival::ZERO; DELAYS.len()], mean: f64::INFINITY, held }
+    }
+
+    /// Adds another copy's survival function, with this probability.
+    pub(super) fn add(&mut self, other: &Copy, probability: f64) {
+        self.survival.add(&other.survival, probability);
+        for (sum, one) in self.delayed.iter_mut().zip(&other.delayed) {
+            sum.add(one, probability);
+        }
+    }
+
+    /// Adds that the copy does not end first, with this probability.
+    pub(super) fn add_never(&mut self, probability: f64) {
+        self.survival.add(&Survival::ONE, probability);
+        for sum in &mut self.delayed {
+            sum.add(&Survival::ONE, probability);
+        }
     }
 
     /// Returns the same on a node of another speed.
@@ -75,6 +94,21 @@ pub(super) struct Fresh {
     pub(super) starts_again: f64,
     /// The remaining times of attempts of unknown remaining time, by the step of their age.
     unknown: FxHashMap<i32, Survival>,
+    /// Fresh copies of tasks whose copies have a share in common, by the share and what is known of the first attempt.
+    common: FxHashMap<(u64, First<i32>), Box<Copy>>,
+    /// What is left of copies of such tasks, by the share, the duration of the first attempt, and the copy's age and least duration.
+    common_left: FxHashMap<(u64, [i32; 3]), Option<Survival>>,
+}
+
+/// What is known of the duration of the first attempt of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum First<T = f64> {
+    /// It is this long.
+    Exactly(T),
+    /// The attempt runs and has this age; its remaining time is unknown.
+    Runs(T),
+    /// It is longer than this, and the attempt does not run any more.
+    Above(T),
 }
 
 impl Fresh {
@@ -100,6 +134,8 @@ impl Fresh {
             chain,
             starts_again: share * limit,
             unknown: FxHashMap::default(),
+            common: FxHashMap::default(),
+            common_left: FxHashMap::default(),
             durations: durations.clone(),
         }
     }
@@ -109,7 +145,7 @@ impl Fresh {
     pub(super) fn unknown(&mut self, age: f64) -> &Survival {
         let step = step_of(age);
         let Fresh { durations, known_from, .. } = &*self;
-        let (age, share) = (if step == i32::MIN { 0.0 } else { STEP.powi(step) }, *known_from);
+        let (age, share) = (value_of(step), *known_from);
         let least = if share > 0.0 { age / share } else { age };
         let compute = || {
             let left = durations.survival(least);
@@ -124,12 +160,58 @@ impl Fresh {
                 }
             })
         };
-        let known = self.unknown.get(&step).is_some();
-        if !known {
+        if !self.unknown.contains_key(&step) {
             let survival = compute();
             self.unknown.insert(step, survival);
         }
         &self.unknown[&step]
+    }
+
+    /// Returns a fresh copy of a task whose copies have the share `share` of their durations in common.
+    pub(super) fn common(&mut self, share: f64, first: First) -> &Copy {
+        let key = match first {
+            First::Exactly(time) => First::Exactly(step_of(time)),
+            First::Runs(age) => First::Runs(step_of(age)),
+            First::Above(time) => First::Above(step_of(time)),
+        };
+        if !self.common.contains_key(&(share.to_bits(), key)) {
+            let fresh = |time: f64| self.survival(time);
+            let survival = Survival::sampled(|time| match key {
+                First::Exactly(step) => survival(time, value_of(step), share, fresh),
+                First::Runs(step) => {
+                    let age = value_of(step);
+                    let least = if self.known_from > 0.0 { age / self.known_from } else { age };
+                    self.common_above(time, share, least.max(age + time))
+                }
+                First::Above(step) => self.common_above(time, share, value_of(step)),
+            });
+            let delayed =
+                DELAYS.map(|delay| Survival::sampled(|time| if time < delay { 1.0 } else { survival.at(time - delay) }));
+            let copy = Copy { survival, delayed, mean: f64::INFINITY, held: self.single.held };
+            self.common.insert((share.to_bits(), key), Box::new(copy));
+        }
+        &self.common[&(share.to_bits(), key)]
+    }
+
+    /// Returns P(a copy takes longer than `time`) if the first attempt takes longer than `least`.
+    fn common_above(&self, time: f64, share: f64, least: f64) -> f64 {
+        let firsts = QUARTILES.map(|quantile| self.quantile(quantile, least));
+        firsts.map(|first| survival(time, first, share, |time| self.survival(time))).iter().sum::<f64>() / QUARTILES.len() as f64
+    }
+
+    /// Returns what is left of a running copy of unknown remaining time; `None` if it takes longer than the share lets one expect.
+    pub(super) fn common_left(&mut self, share: f64, first: f64, age: f64, least: f64) -> Option<&Survival> {
+        let steps = [step_of(first), step_of(age), step_of(least)];
+        let key = (share.to_bits(), steps);
+        if !self.common_left.contains_key(&key) {
+            let [first, age, least] = steps.map(value_of);
+            let fresh = |time: f64| self.survival(time);
+            let reached = survival(least, first, share, fresh);
+            let left = (reached > 1e-9)
+                .then(|| Survival::sampled(|time| survival((age + time).max(least), first, share, fresh) / reached));
+            self.common_left.insert(key, left);
+        }
+        self.common_left[&key].as_ref()
     }
 
     /// Returns P(y > `time`).
@@ -154,6 +236,11 @@ impl Fresh {
 fn step_of(age: f64) -> i32 {
     // Younger attempts are as good as new.
     if age < 0.01 { i32::MIN } else { (age.ln() / STEP.ln() + 1e-9).floor() as i32 }
+}
+
+/// Returns the age at which a step begins.
+fn value_of(step: i32) -> f64 {
+    if step == i32::MIN { 0.0 } else { STEP.powi(step) }
 }
 
 /// Returns the limit τ such that an attempt that takes longer should start again once that is known, at the age S·τ, and the mean time

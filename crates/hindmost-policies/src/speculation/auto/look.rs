@@ -14,7 +14,7 @@ use super::guard::{Guard, Running};
 use super::share::{self, Mixture, Shares};
 use super::survival::Survival;
 use super::watched;
-use super::worth::{Judged, Offer, Prices, Value};
+use super::worth::{Judged, Offer, Others, Prices, Value};
 
 /// At most so many copies of a task run at the same time.
 const MOST_RUNNING: u32 = 8;
@@ -54,8 +54,10 @@ struct Left {
 pub(super) struct Group {
     /// Indices of the tasks with running copies.
     pub(super) running: BTreeSet<u32>,
-    /// The expected number of unfinished tasks at each time from the last look on.
-    unfinished: Survival,
+    /// What its tasks wait for, as of the last look; `None` if there is only one.
+    others: Option<Box<Others>>,
+    /// What was left of each running task when it was last looked at.
+    lefts: FxHashMap<u32, Survival>,
     /// When the phase is to be looked at again because of the ages of its attempts.
     pub(super) due: Time,
     /// The time of the last look.
@@ -208,7 +210,7 @@ impl Sight<'_> {
     }
 
     /// Returns what a fresh copy of a task promises, and the mean duration that is assumed for a task whose copies take long.
-    fn copy(&self, guard: Option<&Guard>) -> (Cow<'_, Copy>, f64) {
+    fn copy(&mut self, guard: Option<&Guard>) -> (Cow<'_, Copy>, f64) {
         match guard {
             None => (Cow::Borrowed(&self.fresh.chain), self.fresh.chain.mean),
             Some(guard) => (Cow::Owned(guard.copy(self.fresh)), f64::INFINITY),
@@ -246,13 +248,15 @@ impl Group {
         (self.seen, self.size) = (cluster.now(), phase.unfinished());
         self.share = phase.demand().dominant_share(cluster.total()).max(1e-9);
         let mut next = Time::NEVER;
-        self.unfinished = Survival::ZERO;
+        let mut unfinished = Survival::ZERO;
+        self.lefts.clear();
         let mut lefts: Vec<(u32, Option<Guard>, Left)> = Vec::with_capacity(self.running.len());
         for index in &self.running {
             let task = sight.task(*index);
             let guard = sight.guard(task);
             let left = sight.left(task, guard.as_ref(), &mut next);
-            self.unfinished.add(&left.survival, 1.0);
+            unfinished.add(&left.survival, 1.0);
+            self.lefts.insert(*index, left.survival);
             lefts.push((*index, guard, left));
         }
         if phase.pending() > 0 {
@@ -263,92 +267,133 @@ impl Group {
             } else {
                 Survival::sampled(|time| if time < waits { 1.0 } else { survival.at(time - waits) })
             };
-            self.unfinished.add(&pending, f64::from(phase.pending()));
+            unfinished.add(&pending, f64::from(phase.pending()));
         }
+        let is_alone = self.running.len() as u32 + phase.pending() <= 1;
+        let clones = sight.cloned.then_some(&sight.fresh.chain.survival);
+        self.others = (!is_alone).then(|| Box::new(Others::new(&unfinished, clones)));
         self.single = lefts.iter().filter(|(_, _, left)| left.copies == 1).count() as u64;
         for (index, guard, left) in &lefts {
-            let (task, guard) = (sight.task(*index), guard.as_ref());
-            let others = self.others(&left.survival, phase);
-            let judged = Judged { task: &left.survival, copies: left.copies, others: &others };
-            if left.copies > 1
-                && let Some((_, without)) = sight.worst_copy(task, guard)
-            {
-                let (copy, usual) = sight.copy(None);
-                let usual = if guard.is_some() { f64::INFINITY } else { usual };
-                found(Finding::Crowded(*index, threshold(judged.kept(&without, copy.held, usual))));
-            }
-            let Some(from) = sight.copy_from(task, left.copies, guard) else { continue };
-            if left.step.is_some_and(|left| left <= sight.fresh.least) {
-                continue;
-            }
-            if from > cluster.now() {
-                next = next.min(from);
-                continue;
-            }
-            if guard.is_none() && left.is_unknown && sight.is_old(task) {
-                found(Finding::StartsAgain(*index));
-            }
-            let (copy, usual) = sight.copy(guard);
-            let offer = judged.offer(&copy, sight.cloned, usual);
-            if !offer.prices.is_empty() {
-                found(Finding::Offer(*index, offer.prices));
-            }
+            self.judge(*index, guard.as_ref(), left, sight, &mut next, &mut found);
         }
         next
     }
 
-    /// Returns the expected number of unfinished other tasks at each time.
-    fn others(&self, task: &Survival, phase: &Phase) -> Survival {
-        if self.running.len() as u32 + phase.pending() <= 1 {
-            return Survival::ZERO;
+    /// Looks at one task, of which something has changed. Returns as [`Group::look`] does.
+    pub(super) fn look_at(&mut self, index: u32, sight: &mut Sight<'_>, mut found: impl FnMut(Finding)) -> Time {
+        let task = sight.task(index);
+        let mut next = Time::NEVER;
+        let guard = sight.guard(task);
+        let left = sight.left(task, guard.as_ref(), &mut next);
+        // A task that has just started was pending before.
+        let before = self.lefts.insert(index, left.survival).unwrap_or(sight.fresh.single.survival);
+        if let Some(others) = &mut self.others {
+            others.change(&before, &left.survival);
         }
-        let mut others = self.unfinished;
-        for (sum, own) in others.0.iter_mut().zip(&task.0) {
-            *sum = (*sum - own).max(0.0);
+        if left.copies > 0 {
+            self.judge(index, guard.as_ref(), &left, sight, &mut next, &mut found);
         }
-        others
+        next
+    }
+
+    /// Notes that a task has finished.
+    pub(super) fn finished(&mut self, index: u32) {
+        self.running.remove(&index);
+        if let Some((before, others)) = self.lefts.remove(&index).zip(self.others.as_mut()) {
+            others.change(&before, &Survival::ZERO);
+        }
+    }
+
+    /// Reports whether a task may get a copy, lose one or start again.
+    fn judge(
+        &self,
+        index: u32,
+        guard: Option<&Guard>,
+        left: &Left,
+        sight: &mut Sight<'_>,
+        next: &mut Time,
+        found: &mut impl FnMut(Finding),
+    ) {
+        let task = sight.task(index);
+        let alone;
+        let others = match &self.others {
+            Some(others) => others,
+            None => {
+                alone = Others::none(&left.survival);
+                &alone
+            }
+        };
+        let judged = Judged { task: &left.survival, copies: left.copies, others };
+        if left.copies > 1
+            && let Some((_, without)) = sight.worst_copy(task, guard)
+        {
+            let (copy, usual) = sight.copy(None);
+            let usual = if guard.is_some() { f64::INFINITY } else { usual };
+            found(Finding::Crowded(index, threshold(judged.kept(&without, copy.held, usual))));
+        }
+        let Some(from) = sight.copy_from(task, left.copies, guard) else { return };
+        if left.step.is_some_and(|left| left <= sight.fresh.least) {
+            return;
+        }
+        if from > sight.cluster.now() {
+            *next = (*next).min(from);
+            return;
+        }
+        if guard.is_none() && left.is_unknown && sight.is_old(task) {
+            found(Finding::StartsAgain(index));
+        }
+        let (copy, usual) = sight.copy(guard);
+        let offer = judged.offer(&copy, usual, false);
+        if !offer.prices.is_empty() {
+            found(Finding::Offer(index, offer.prices));
+        }
+    }
+
+    /// Calls `f` with what a task is judged by, and the guard of its copies.
+    fn judged<T>(&self, id: TaskId, sight: &mut Sight<'_>, f: impl FnOnce(&Judged<'_>, Option<&Guard>, &mut Sight<'_>) -> T) -> T {
+        let guard = sight.guard(id);
+        let left = sight.left(id, guard.as_ref(), &mut Time::NEVER.clone());
+        let alone;
+        let others = match &self.others {
+            Some(others) => others,
+            None => {
+                alone = Others::none(&left.survival);
+                &alone
+            }
+        };
+        f(&Judged { task: &left.survival, copies: left.copies, others }, guard.as_ref(), sight)
     }
 
     /// Returns what a copy of a task would be worth now on a node.
     pub(super) fn offer(&self, id: TaskId, node: NodeId, sight: &mut Sight<'_>) -> Option<Offer> {
-        let guard = sight.guard(id);
-        let left = sight.left(id, guard.as_ref(), &mut Time::NEVER.clone());
-        let from = sight.copy_from(id, left.copies, guard.as_ref());
-        from.filter(|from| *from <= sight.cluster.now() && left.copies > 0)?;
-        let others = self.others(&left.survival, sight.phase);
-        let judged = Judged { task: &left.survival, copies: left.copies, others: &others };
-        let speed = sight.cluster.node(node).map_or(1.0, Node::speed);
-        let (copy, usual) = sight.copy(guard.as_ref());
-        Some(if (speed - 1.0).abs() < 1e-9 {
-            judged.offer(&copy, sight.cloned, usual)
-        } else {
-            judged.offer(&copy.on(speed), sight.cloned, usual)
+        self.judged(id, sight, |judged, guard, sight| {
+            let from = sight.copy_from(id, judged.copies, guard);
+            from.filter(|from| *from <= sight.cluster.now() && judged.copies > 0)?;
+            let speed = sight.cluster.node(node).map_or(1.0, Node::speed);
+            let (copy, usual) = sight.copy(guard);
+            Some(if (speed - 1.0).abs() < 1e-9 {
+                judged.offer(&copy, usual, true)
+            } else {
+                judged.offer(&copy.on(speed), usual, true)
+            })
         })
     }
 
     /// Returns the copy of a task that is stopped first, and what it is worth.
     pub(super) fn crowded(&self, id: TaskId, sight: &mut Sight<'_>) -> Option<(AttemptId, Value)> {
-        let guard = sight.guard(id);
-        let left = sight.left(id, guard.as_ref(), &mut Time::NEVER.clone());
-        if guard.is_some() && !sight.waits {
-            return None;
-        }
-        let others = self.others(&left.survival, sight.phase);
-        let judged = Judged { task: &left.survival, copies: left.copies, others: &others };
-        let (worst, without) = sight.worst_copy(id, guard.as_ref())?;
-        let usual = if guard.is_some() { f64::INFINITY } else { sight.fresh.chain.mean };
-        Some((worst, judged.kept(&without, sight.copy(None).0.held, usual)))
+        self.judged(id, sight, |judged, guard, sight| {
+            if guard.is_some() && !sight.waits {
+                return None;
+            }
+            let (worst, without) = sight.worst_copy(id, guard)?;
+            let usual = if guard.is_some() { f64::INFINITY } else { sight.fresh.chain.mean };
+            Some((worst, judged.kept(&without, sight.copy(None).0.held, usual)))
+        })
     }
 
     /// Returns what starting the only attempt of a task again is worth; `None` if its copies may be slow together.
     pub(super) fn restart(&self, id: TaskId, sight: &mut Sight<'_>) -> Option<Value> {
-        if sight.guard(id).is_some() {
-            return None;
-        }
-        let left = sight.left(id, None, &mut Time::NEVER.clone());
-        let others = self.others(&left.survival, sight.phase);
-        let judged = Judged { task: &left.survival, copies: left.copies, others: &others };
-        Some(judged.restart(&sight.fresh.chain))
+        self.judged(id, sight, |judged, guard, sight| guard.is_none().then(|| judged.restart(&sight.fresh.chain)))
     }
 }
 

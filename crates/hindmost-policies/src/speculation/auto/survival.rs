@@ -27,6 +27,11 @@ static LIMITS: LazyLock<[f64; CELLS + 1]> = LazyLock::new(|| {
 /// The widths of the cells.
 static WIDTHS: LazyLock<[f64; CELLS]> = LazyLock::new(|| std::array::from_fn(|at| LIMITS[at + 1] - LIMITS[at]));
 
+/// Returns the widths of the cells.
+pub(super) fn widths() -> &'static [f64; CELLS] {
+    &WIDTHS
+}
+
 /// The middles of the cells.
 static MIDDLES: LazyLock<[f64; CELLS]> = LazyLock::new(|| std::array::from_fn(|at| LIMITS[at] + 0.5 * WIDTHS[at]));
 
@@ -76,6 +81,11 @@ impl Survival {
         Survival(std::array::from_fn(|at| self.0[at] * other.0[at]))
     }
 
+    /// Returns a function of each value.
+    pub(super) fn map(&self, f: impl Fn(f64) -> f64) -> Survival {
+        Survival(self.0.map(f))
+    }
+
     /// Adds `weight` times another function.
     pub(super) fn add(&mut self, other: &Survival, weight: f64) {
         for (sum, one) in self.0.iter_mut().zip(&other.0) {
@@ -86,6 +96,18 @@ impl Survival {
     /// Returns ∫ P(T > t) dt: the mean of T.
     pub(super) fn integral(&self) -> f64 {
         self.0.iter().zip(&*WIDTHS).map(|(value, width)| value * width).sum()
+    }
+
+    /// Returns ∫ P(T > t) dt from 0 to `end`.
+    pub(super) fn integral_to(&self, end: f64) -> f64 {
+        let mut sum = 0.0;
+        for ((value, width), limit) in self.0.iter().zip(&*WIDTHS).zip(&*LIMITS) {
+            if *limit >= end {
+                break;
+            }
+            sum += value * width.min(end - limit);
+        }
+        sum
     }
 
     /// Returns ∫ f(this, one, other) dt.

@@ -4,7 +4,7 @@
 //! yes, and the price may change without new integrals.
 
 use super::fresh::{Copy, DELAYS};
-use super::survival::Survival;
+use super::survival::{CELLS, Survival, widths};
 
 /// A value that is linear in the price ν: job time saved + ν · slot time saved, both in E. Slot time that is used is negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -71,15 +71,50 @@ pub(super) struct Offer {
     pub(super) uses: f64,
 }
 
-/// A task whose attempts are judged.
+/// What the job of a task waits for besides.
+#[derive(Clone, Debug)]
+pub(super) struct Others {
+    /// exp(−h(t)), where h(t) is the expected number of unfinished tasks of the job, this one included.
+    alone: Survival,
+    /// exp(−h(t)·S(t)), where S(t) is the survival function of the copies that the other tasks will get; `None` if they get none.
+    cloned: Option<(Survival, Survival)>,
+}
+
+impl Others {
+    /// `unfinished` is h(t); `clones` is S(t) if the other tasks will get copies as well.
+    pub(super) fn new(unfinished: &Survival, clones: Option<&Survival>) -> Others {
+        let alone = unfinished.map(|tasks| (-tasks).exp());
+        Others { alone, cloned: clones.map(|clones| (unfinished.and(clones).map(|tasks| (-tasks).exp()), *clones)) }
+    }
+
+    /// Takes into account that what is left of a task has changed.
+    pub(super) fn change(&mut self, before: &Survival, after: &Survival) {
+        let factor = |less: f64| if less >= 0.0 { grown(less) } else { 1.0 / grown(-less) };
+        for ((value, before), after) in self.alone.0.iter_mut().zip(&before.0).zip(&after.0) {
+            *value *= factor(before - after);
+        }
+        if let Some((cloned, clones)) = &mut self.cloned {
+            for (((value, clone), before), after) in cloned.0.iter_mut().zip(&clones.0).zip(&before.0).zip(&after.0) {
+                *value *= factor((before - after) * clone);
+            }
+        }
+    }
+
+    /// There are no other tasks, for a task with this survival function.
+    pub(super) fn none(task: &Survival) -> Others {
+        Others::new(task, None)
+    }
+}
+
+/// A task whose attempts are judged: D(t) = exp(−(h − s)) is the probability that all other tasks of the job are done, and only then the
+/// job ends sooner.
 pub(super) struct Judged<'a> {
-    /// P(T > t) of the time until the first of its copies ends.
+    /// s(t) = P(T > t) of the time until the first of its copies ends.
     pub(super) task: &'a Survival,
     /// Number of its running copies.
     pub(super) copies: u32,
-    /// The expected number of unfinished other tasks of its job at each time, and P(T > t) of a copy of each: D(t) = exp(−others · copy)
-    /// is the probability that all other tasks are done, and only then the job ends sooner.
-    pub(super) others: &'a Survival,
+    /// What its job waits for.
+    pub(super) others: &'a Others,
 }
 
 impl Judged<'_> {
@@ -90,26 +125,28 @@ impl Judged<'_> {
     /// ```
     ///
     /// with s(t) of the task and S(t) of the copy, n running copies, V the mean duration of a copy and h the share of it during which a
-    /// losing copy holds its slot. If it starts Δ later, S(t − Δ) stands for S(t), and the copy holds no slot before. `cloned` says that the other tasks
-    /// of the job will get copies too. `usual` is the mean duration of the copy that would otherwise be needed.
-    pub(super) fn offer(&self, copy: &Copy, cloned: bool, usual: f64) -> Offer {
-        let done = self.done(if cloned { Some(&copy.survival) } else { None });
-        let left = self.task.integral().min(usual);
+    /// losing copy holds its slot. If it starts Δ later, S(t − Δ) stands for S(t), and the copy holds no slot before. `usual` is V. Without `delays`, the
+    /// prices are those at which a copy is worth something, now or later.
+    pub(super) fn offer(&self, copy: &Copy, usual: f64, delays: bool) -> Offer {
+        let (done, time) = self.weights();
+        let left = time.iter().sum::<f64>().min(usual);
         let losers = 1.0 + f64::from(self.copies.saturating_sub(1)) * copy.held;
         let worth = |survival: &Survival, before: f64| {
-            let gain = done.integral_with(self.task, survival, |done, task, copy| done * task * (1.0 - copy));
-            let both = self.task.integral_with(survival, survival, |task, copy, _| task * copy);
+            let (mut gain, mut both) = (0.0, 0.0);
+            for ((done, time), copy) in done.iter().zip(&time).zip(&survival.0) {
+                gain += done * (1.0 - copy);
+                both += time * copy;
+            }
             let runs = both - before;
             (Value { gain, slots: (left - both) * losers - copy.held * runs }, runs)
         };
         let (value, uses) = worth(&copy.survival, 0.0);
         let mut prices = Prices::ALL.where_positive(value);
-        for (survival, delay) in copy.delayed.iter().zip(DELAYS) {
+        for (survival, delay) in copy.delayed.iter().zip(DELAYS).filter(|_| delays) {
             if prices.is_empty() {
                 break;
             }
-            let before = self.task.and(&Survival::step(delay)).integral();
-            prices = prices.where_positive(value.minus(worth(survival, before).0));
+            prices = prices.where_positive(value.minus(worth(survival, self.task.integral_to(delay)).0));
         }
         Offer { value, prices, uses }
     }
@@ -117,7 +154,7 @@ impl Judged<'_> {
     /// Returns what one of several running copies is worth: `without` is P(T > t) of the task if it is stopped, `held` the share of a
     /// losing copy's duration during which it holds its slot.
     pub(super) fn kept(&self, without: &Survival, held: f64, usual: f64) -> Value {
-        let done = self.done(None);
+        let done = self.done();
         let gain = done.integral_with(without, self.task, |done, without, with| done * (without - with));
         let (with, without) = (self.task.integral().min(usual), without.integral().min(usual));
         let others = f64::from(self.copies.saturating_sub(2));
@@ -126,19 +163,46 @@ impl Judged<'_> {
 
     /// Returns what starting an attempt again is worth instead of waiting for it.
     pub(super) fn restart(&self, copy: &Copy) -> Value {
-        let done = self.done(None);
+        let done = self.done();
         let gain = done.integral_with(self.task, &copy.survival, |done, task, copy| done * (task - copy));
         Value { gain, slots: self.task.integral() - copy.survival.integral() }
     }
 
-    /// Returns D(t): the probability that all other tasks are done.
-    fn done(&self, copies: Option<&Survival>) -> Survival {
-        let mut done = *self.others;
-        for (at, value) in done.0.iter_mut().enumerate() {
-            *value = (-*value * copies.map_or(1.0, |copies| copies.0[at])).exp();
+    /// Returns D(t).
+    fn done(&self) -> Survival {
+        let mut done = self.others.alone;
+        for (done, task) in done.0.iter_mut().zip(&self.task.0) {
+            *done *= grown(*task);
         }
         done
     }
+
+    /// Returns D·s dt and s dt in each cell.
+    fn weights(&self) -> ([f64; CELLS], [f64; CELLS]) {
+        let mut time = self.task.0;
+        for (time, width) in time.iter_mut().zip(widths()) {
+            *time *= width;
+        }
+        let mut done = time;
+        match &self.others.cloned {
+            None => {
+                for ((done, alone), task) in done.iter_mut().zip(&self.others.alone.0).zip(&self.task.0) {
+                    *done *= alone * grown(*task);
+                }
+            }
+            Some((cloned, clones)) => {
+                for (((done, cloned), clone), task) in done.iter_mut().zip(&cloned.0).zip(&clones.0).zip(&self.task.0) {
+                    *done *= cloned * grown(*task * clone);
+                }
+            }
+        }
+        (done, time)
+    }
+}
+
+/// Returns e^x for x in [0, 1], with an error below 0.1%.
+fn grown(x: f64) -> f64 {
+    1.0 + x * (1.0 + x * (0.5 + x * (1.0 / 6.0 + x * (1.0 / 24.0 + x / 100.0))))
 }
 
 #[cfg(test)]
@@ -151,11 +215,11 @@ mod tests {
     fn limit(share: f64, price: f64, durations: &Distribution) -> f64 {
         let mut tables = Tables::default();
         let fresh = tables.of(durations, share);
-        let others = Survival([1e9; super::super::survival::CELLS]);
+        let others = Others::new(&Survival([1e3; CELLS]), None);
         let pays = |left: f64| {
             let task = Survival::step(left);
             let judged = Judged { task: &task, copies: 1, others: &others };
-            judged.offer(&fresh.single, false, f64::INFINITY).value.at(price) > 0.0
+            judged.offer(&fresh.single, f64::INFINITY, true).value.at(price) > 0.0
         };
         (1..2000).map(|step| f64::from(step) * 0.005).find(|left| pays(*left)).unwrap()
     }

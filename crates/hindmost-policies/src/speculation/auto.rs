@@ -82,8 +82,10 @@ const SMALL: u32 = 20;
 const FRESH: f64 = 0.25;
 /// Phases are looked at because of the ages of their attempts at most once in this time, in E.
 const APART: f64 = 0.05;
+/// What the attempts of a task show is noted after so long if nothing happens, in E: else short tasks would be seen first.
+const NOTED: f64 = 0.25;
 /// Number of offers that are compared at a time.
-const COMPARED: usize = 32;
+const COMPARED: usize = 8;
 
 /// A phase: its job and its index.
 type PhaseId = (JobId, u32);
@@ -126,6 +128,7 @@ impl Lessons {
         if let Some(likelihoods) = look::likelihoods(task, &sight) {
             let kind = sight.kind;
             self.shares.note(kind, task, likelihoods);
+            self.tasks.note(task, cluster.now());
         }
     }
 }
@@ -246,8 +249,12 @@ impl Auto {
         self.single -= group.single;
         group.offered.clear();
         group.crowded.clear();
+        let apart = Time::from_seconds(NOTED * phase.mean());
         for index in &group.running {
-            self.lessons.note(TaskId { job: id.0, phase: id.1, index: *index }, knowledge, cluster);
+            let task = TaskId { job: id.0, phase: id.1, index: *index };
+            if self.lessons.tasks.noted(task).is_some_and(|at| at + apart <= cluster.now()) {
+                self.lessons.note(task, knowledge, cluster);
+            }
         }
         let mut findings = Vec::new();
         let mut sight = self.lessons.sight(id, phase, knowledge, cluster);
@@ -378,7 +385,9 @@ impl Auto {
             let mut best: Vec<(f64, TaskId)> = Vec::new();
             let mut worthless: Vec<(u64, TaskId, Option<f64>)> = Vec::new();
             let tried = self.offers.iter().take_while(|(key, _)| *key < limit).filter(|(_, task)| !refused.contains(task));
-            let tried: Vec<(u64, TaskId)> = tried.take(COMPARED).copied().collect();
+            // Their order is of no importance if there is space for all.
+            let compared = if cluster.open_nodes() >= self.offers.len() { 1 } else { COMPARED };
+            let tried: Vec<(u64, TaskId)> = tried.take(compared).copied().collect();
             for (key, task) in &tried {
                 let Some((group, phase)) = self.groups.get(&(task.job, task.phase)).zip(cluster.phase(*task)) else {
                     worthless.push((*key, *task, None));
@@ -532,8 +541,8 @@ impl Pass for Auto {
                 for id in begun.map(Attempt::id).collect::<Vec<_>>() {
                     self.lessons.tasks.started(id, cluster);
                     watch(id, view);
+                    self.change(attempt.task);
                 }
-                self.change(attempt.task);
             }
             Seen::Event(Event::AttemptFinished { attempt }, _) => self.ended(*attempt, true, knowledge, cluster),
             Seen::Event(Event::WatchMet { attempt, .. }, _) => {

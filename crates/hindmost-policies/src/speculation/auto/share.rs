@@ -24,6 +24,8 @@ const WEIGHT: f64 = 4.0;
 const KEPT: usize = 300;
 /// Steps to the most probable distribution after each change.
 const STEPS: usize = 3;
+/// A kind is fitted again once more than one in so many of its tasks has changed.
+const ENOUGH: usize = 20;
 /// The least probability of an observation, whatever w is.
 const LEAST: f64 = 0.003;
 /// A known duration counts as one within this factor.
@@ -106,12 +108,13 @@ fn posterior(kind: &Mixture, task: &Mixture) -> Mixture {
 struct Tasks {
     likelihoods: VecDeque<(TaskId, Mixture)>,
     mixture: Mixture,
-    is_stale: bool,
+    /// Number of changes since the last fit.
+    changes: usize,
 }
 
 impl Tasks {
     fn new(mixture: Mixture) -> Tasks {
-        Tasks { likelihoods: VecDeque::new(), mixture, is_stale: false }
+        Tasks { likelihoods: VecDeque::new(), mixture, changes: 0 }
     }
 
     fn note(&mut self, task: TaskId, likelihoods: Mixture) {
@@ -123,13 +126,14 @@ impl Tasks {
         if self.likelihoods.len() > KEPT {
             self.likelihoods.pop_front();
         }
-        self.is_stale = true;
+        self.changes += 1;
     }
 
     fn fit(&mut self, prior: &Mixture) {
-        if !std::mem::take(&mut self.is_stale) {
+        if self.changes <= self.likelihoods.len() / ENOUGH {
             return;
         }
+        self.changes = 0;
         let total = self.likelihoods.len() as f64 + WEIGHT;
         for _ in 0..STEPS {
             let mut sums = prior.map(|one| one * WEIGHT);

@@ -22,7 +22,7 @@ struct Watched {
 
 /// The tasks with several copies.
 #[derive(Debug, Default)]
-pub(super) struct Tasks(FxHashMap<TaskId, Vec<Watched>>);
+pub(super) struct Tasks(FxHashMap<TaskId, (Time, Vec<Watched>)>);
 
 /// Returns what is known of the duration of a running attempt, in E of `mean` seconds. `known_from` is the share S.
 pub(super) fn duration(attempt: &Attempt, mean: f64, known_from: f64, cluster: &Cluster) -> Known {
@@ -45,7 +45,7 @@ impl Tasks {
             pace: Pace::of(cluster, attempt).seconds(1.0),
             ended: None,
         };
-        if let Some(known) = self.0.get_mut(&id.task) {
+        if let Some((_, known)) = self.0.get_mut(&id.task) {
             if known.iter().all(|one| one.copy != id.copy) {
                 known.extend(cluster.attempt(id).map(entry));
             }
@@ -54,21 +54,21 @@ impl Tasks {
         let mut all: Vec<Watched> = cluster.copies(id.task).map(entry).collect();
         if all.len() > 1 {
             all.sort_unstable_by_key(|one| one.copy);
-            self.0.insert(id.task, all);
+            self.0.insert(id.task, (cluster.now(), all));
         }
     }
 
     /// Notes that an attempt has ended at its own end, or was stopped at what is known of it.
     pub(super) fn ended(&mut self, id: AttemptId, known: impl FnOnce(Time, f64) -> Known) {
         let attempts = self.0.get_mut(&id.task);
-        if let Some(one) = attempts.and_then(|all| all.iter_mut().find(|one| one.copy == id.copy && one.ended.is_none())) {
+        if let Some(one) = attempts.and_then(|(_, all)| all.iter_mut().find(|one| one.copy == id.copy && one.ended.is_none())) {
             one.ended = Some(known(one.since, one.pace));
         }
     }
 
     /// Notes that an attempt has failed: its duration shows nothing.
     pub(super) fn failed(&mut self, id: AttemptId) {
-        if let Some(all) = self.0.get_mut(&id.task) {
+        if let Some((_, all)) = self.0.get_mut(&id.task) {
             all.retain(|one| one.copy != id.copy || one.ended.is_some());
         }
     }
@@ -83,13 +83,25 @@ impl Tasks {
         self.0.contains_key(&task)
     }
 
+    /// Returns when it was last noted what the attempts of a task show; `None` if it has had only one.
+    pub(super) fn noted(&self, task: TaskId) -> Option<Time> {
+        self.0.get(&task).map(|(noted, _)| *noted)
+    }
+
+    /// Notes that what the attempts of a task show has been noted.
+    pub(super) fn note(&mut self, task: TaskId, at: Time) {
+        if let Some((noted, _)) = self.0.get_mut(&task) {
+            *noted = at;
+        }
+    }
+
     /// Returns the durations of a task's attempts, the first one first.
     fn durations(&self, task: TaskId, mean: f64, known_from: f64, cluster: &Cluster) -> Vec<Known> {
         let running = |copy: u32| {
             let attempt = cluster.attempt(AttemptId { task, copy })?;
             Some(duration(attempt, mean, known_from, cluster))
         };
-        let all = self.0.get(&task).into_iter().flatten();
+        let all = self.0.get(&task).into_iter().flat_map(|(_, all)| all);
         all.filter_map(|one| one.ended.or_else(|| running(one.copy))).collect()
     }
 
@@ -100,12 +112,12 @@ impl Tasks {
 
     /// Returns the number of the first attempt of a task.
     pub(super) fn first_copy(&self, task: TaskId) -> Option<u32> {
-        self.0.get(&task)?.first().map(|one| one.copy)
+        self.0.get(&task)?.1.first().map(|one| one.copy)
     }
 
     /// Returns when the last attempt of a task has started.
     pub(super) fn last_start(&self, task: TaskId) -> Option<Time> {
-        self.0.get(&task)?.iter().map(|one| one.since).max()
+        self.0.get(&task)?.1.iter().map(|one| one.since).max()
     }
 
     /// Returns how likely the durations of a task's attempts are under each share; `None` if it has only one.

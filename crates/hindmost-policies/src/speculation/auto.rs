@@ -344,6 +344,7 @@ impl Auto {
     fn stop(&mut self, round: &mut Round<'_>) {
         let waiting = round.queued_jobs();
         let limit = key(waiting as f64, false);
+        let mut has_stopped = false;
         let over: Vec<(u64, TaskId)> = self.crowded.range(..(limit, TaskId { job: JobId(0), phase: 0, index: 0 })).copied().collect();
         for (key, task) in over {
             let phase_id = (task.job, task.phase);
@@ -370,7 +371,13 @@ impl Auto {
                     )
                 });
                 self.change(task);
+                has_stopped = true;
             }
+        }
+        if has_stopped {
+            // The next round uses what comes free.
+            let at = round.cluster().now();
+            round.decide(Decision::Wake { at });
         }
     }
 
@@ -462,7 +469,9 @@ impl Auto {
                 self.old.insert(task);
                 continue;
             }
-            let is_unknown = look::running(task, cluster).all(|copy| copy.measured_finish().is_none());
+            // A copy that waits for the resources of another one is new already.
+            let is_unknown = look::running(task, cluster)
+                .all(|copy| copy.measured_finish().is_none() && copy.replaces().is_none());
             let oldest = look::running(task, cluster).min_by_key(|copy| copy.since()).map(Attempt::id);
             let by_age = known_from(round.estimator.knowledge(), phase) >= 1.0;
             let price = self.parameters.price(round.cluster_and_orders().1.jobs(), group.share);

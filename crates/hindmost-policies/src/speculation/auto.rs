@@ -597,3 +597,8 @@ impl Auto {
         free >= self.single as f64
     }
 }
+impl Drop for Auto {
+    fn drop(&mut self) {
+        self.lessons.shares.show();
+    }
+}

@@ -94,6 +94,8 @@ pub(super) struct Fresh {
     pub(super) starts_again: f64,
     /// The remaining times of attempts of unknown remaining time, by the step of their age.
     unknown: FxHashMap<i32, Survival>,
+    /// The same if they start again in time.
+    young: FxHashMap<i32, Survival>,
     /// Fresh copies of tasks whose copies have a share in common, by the share and what is known of the first attempt.
     common: FxHashMap<(u64, First<i32>), Box<Copy>>,
     /// What is left of copies of such tasks, by the share, the duration of the first attempt, and the copy's age and least duration.
@@ -134,6 +136,7 @@ impl Fresh {
             chain,
             starts_again: share * limit,
             unknown: FxHashMap::default(),
+            young: FxHashMap::default(),
             common: FxHashMap::default(),
             common_left: FxHashMap::default(),
             durations: durations.clone(),
@@ -165,6 +168,29 @@ impl Fresh {
             self.unknown.insert(step, survival);
         }
         &self.unknown[&step]
+    }
+
+    /// Returns the time until a task is done by an attempt of this age and unknown remaining time, if it starts again at
+    /// [`Fresh::starts_again`]: what a copy promised when it started, as long as nothing is known of it. `None` if it is older.
+    pub(super) fn young(&mut self, age: f64) -> Option<&Survival> {
+        if age >= self.starts_again || self.starts_again.is_infinite() {
+            return None;
+        }
+        let step = step_of(age);
+        if !self.young.contains_key(&step) {
+            let age = value_of(step);
+            let share = self.known_from.max(EARLIEST);
+            let (limit, stint) = (self.starts_again / share, self.starts_again - age);
+            let least = age / share;
+            let (left, over) = (self.survival(least), self.survival(limit));
+            let survival = Survival::of(|time| {
+                let within = (self.survival((age + time).max(least).min(limit)) - over).max(0.0);
+                let again = if time < stint { 1.0 } else { self.chain.survival.at(time - stint) };
+                ((within + over * again) / left).min(1.0)
+            });
+            self.young.insert(step, survival);
+        }
+        self.young.get(&step)
     }
 
     /// Returns a fresh copy of a task whose copies have the share `share` of their durations in common.

@@ -166,8 +166,8 @@ impl Sight<'_> {
         (self.fresh.unknown(age).stretched(pace.seconds(1.0)), None)
     }
 
-    /// Returns the copy of a task that is expected to end last, and what is left of the task without it.
-    fn worst_copy(&mut self, id: TaskId, guard: Option<&Guard>) -> Option<(AttemptId, Survival)> {
+    /// Returns the copy of a task that is expected to end last, and what is left of the task without it and with it.
+    fn worst_copy(&mut self, id: TaskId, guard: Option<&Guard>) -> Option<(AttemptId, [Survival; 2])> {
         let (mean, known_from) = (self.phase.mean(), known_from(self.knowledge, self.phase));
         let first = self.tasks.first_copy(id);
         let ids: Vec<AttemptId> = running(id, self.cluster).map(Attempt::id).collect();
@@ -200,13 +200,18 @@ impl Sight<'_> {
         let longest = |one: &&(AttemptId, Running), other: &&(AttemptId, Running)| {
             one.1.left.integral().total_cmp(&other.1.left.integral()).then(one.0.cmp(&other.0))
         };
-        let worst = candidates.max_by(longest)?.0;
+        let (worst, its) = candidates.max_by(longest).map(|(id, one)| (*id, *one))?;
         let others: Vec<Running> = all.iter().filter(|(id, _)| *id != worst).map(|(_, one)| *one).collect();
         let without = match guard {
             Some(guard) => guard.left(&others, self.fresh),
             None => others.iter().fold(Survival::ONE, |all, one| all.and(&one.left)),
         };
-        Some((worst, without))
+        let with = match guard {
+            Some(guard) => guard.left(&all.iter().map(|(_, one)| *one).collect::<Vec<_>>(), self.fresh),
+            // As long as nothing is known of it, it promises what it did when it started.
+            None => without.and(if its.is_known { &its.left } else { self.fresh.young(its.age).unwrap_or(&its.left) }),
+        };
+        Some((worst, [without, with]))
     }
 
     /// Returns what a fresh copy of a task promises, and the mean duration that is assumed for a task whose copies take long.
@@ -325,11 +330,11 @@ impl Group {
         };
         let judged = Judged { task: &left.survival, copies: left.copies, others };
         if left.copies > 1
-            && let Some((_, without)) = sight.worst_copy(task, guard)
+            && let Some((_, left)) = sight.worst_copy(task, guard)
         {
             let (copy, usual) = sight.copy(None);
             let usual = if guard.is_some() { f64::INFINITY } else { usual };
-            found(Finding::Crowded(index, threshold(judged.kept(&without, copy.held, usual))));
+            found(Finding::Crowded(index, threshold(judged.kept(&left, copy.held, usual))));
         }
         let Some(from) = sight.copy_from(task, left.copies, guard) else { return };
         if left.step.is_some_and(|left| left <= sight.fresh.least) {
@@ -385,9 +390,9 @@ impl Group {
             if guard.is_some() && !sight.waits {
                 return None;
             }
-            let (worst, without) = sight.worst_copy(id, guard)?;
+            let (worst, left) = sight.worst_copy(id, guard)?;
             let usual = if guard.is_some() { f64::INFINITY } else { sight.fresh.chain.mean };
-            Some((worst, judged.kept(&without, sight.copy(None).0.held, usual)))
+            Some((worst, judged.kept(&left, sight.copy(None).0.held, usual)))
         })
     }
 

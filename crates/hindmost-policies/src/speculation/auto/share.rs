@@ -248,3 +248,9 @@ mod tests {
         assert!(none < 0.15 && all > 0.6, "{none} {all}");
     }
 }
+impl Shares {
+    pub(super) fn show(&self) {
+        eprintln!("W {:.3} {:?} of {}", mean(&self.all.mixture), self.all.mixture.map(|x| (x * 1000.0).round() / 1000.0), self.all.likelihoods.len());
+        for (_, l) in self.all.likelihoods.iter().take(12) { eprintln!("   {:?}", l.map(|x| (x * 1000.0).round() / 1000.0)); }
+    }
+}

@@ -151,12 +151,12 @@ impl Judged<'_> {
         Offer { value, prices, uses }
     }
 
-    /// Returns what one of several running copies is worth: `without` is P(T > t) of the task if it is stopped, `held` the share of a
+    /// Returns what one of several running copies is worth: `left` is P(T > t) of the task without and with it, `held` the share of a
     /// losing copy's duration during which it holds its slot.
-    pub(super) fn kept(&self, without: &Survival, held: f64, usual: f64) -> Value {
+    pub(super) fn kept(&self, [without, with]: &[Survival; 2], held: f64, usual: f64) -> Value {
         let done = self.done();
-        let gain = done.integral_with(without, self.task, |done, without, with| done * (without - with));
-        let (with, without) = (self.task.integral().min(usual), without.integral().min(usual));
+        let gain = done.integral_with(without, with, |done, without, with| done * (without - with));
+        let (with, without) = (with.integral().min(usual), without.integral().min(usual));
         let others = f64::from(self.copies.saturating_sub(2));
         Value { gain, slots: (without - with) * (1.0 + others * held) - held * with }
     }
@@ -168,11 +168,19 @@ impl Judged<'_> {
         Value { gain, slots: self.task.integral() - copy.survival.integral() }
     }
 
-    /// Returns D(t).
+    /// Returns D(t). Where the other tasks will get copies, they are expected to be done sooner, for all questions alike: else a copy that
+    /// was worth its start would be stopped at once.
     fn done(&self) -> Survival {
-        let mut done = self.others.alone;
-        for (done, task) in done.0.iter_mut().zip(&self.task.0) {
-            *done *= grown(*task);
+        let Some((cloned, clones)) = &self.others.cloned else {
+            let mut done = self.others.alone;
+            for (done, task) in done.0.iter_mut().zip(&self.task.0) {
+                *done *= grown(*task);
+            }
+            return done;
+        };
+        let mut done = *cloned;
+        for ((done, clone), task) in done.0.iter_mut().zip(&clones.0).zip(&self.task.0) {
+            *done *= grown(*task * clone);
         }
         done
     }
@@ -183,18 +191,9 @@ impl Judged<'_> {
         for (time, width) in time.iter_mut().zip(widths()) {
             *time *= width;
         }
-        let mut done = time;
-        match &self.others.cloned {
-            None => {
-                for ((done, alone), task) in done.iter_mut().zip(&self.others.alone.0).zip(&self.task.0) {
-                    *done *= alone * grown(*task);
-                }
-            }
-            Some((cloned, clones)) => {
-                for (((done, cloned), clone), task) in done.iter_mut().zip(&cloned.0).zip(&clones.0).zip(&self.task.0) {
-                    *done *= cloned * grown(*task * clone);
-                }
-            }
+        let mut done = self.done().0;
+        for (done, time) in done.iter_mut().zip(&time) {
+            *done *= time;
         }
         (done, time)
     }

@@ -305,7 +305,9 @@ pub static SYSTEMS: &[SystemEntry] = &[
         passes: "[Auto(stops, copies, restarts, Originals(order), copies)]",
         source: sources::AUTO,
         order: Some("fewest_remaining"),
-        build: &system_of(|auto: AutoParameters, policy| policy.around_originals(|originals| Auto::new(auto, originals))),
+        build: &system_of(|auto: AutoParameters, policy| {
+            policy.around_originals(|originals| Auto::new(auto, originals))
+        }),
     },
     SystemEntry {
         name: "dollymp",

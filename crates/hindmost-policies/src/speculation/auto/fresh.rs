@@ -147,27 +147,20 @@ impl Fresh {
     /// done the share S of its work.
     pub(super) fn unknown(&mut self, age: f64) -> &Survival {
         let step = step_of(age);
-        let Fresh { durations, known_from, .. } = &*self;
-        let (age, share) = (value_of(step), *known_from);
-        let least = if share > 0.0 { age / share } else { age };
-        let compute = || {
+        let Fresh { durations, known_from, unknown, .. } = self;
+        unknown.entry(step).or_insert_with(|| {
+            let age = value_of(step);
+            let least = if *known_from > 0.0 { age / *known_from } else { age };
             let left = durations.survival(least);
             Survival::of(|time| {
                 let total = age + time;
-                if total <= least {
-                    1.0
-                } else if left > 0.0 {
-                    durations.survival(total) / left
-                } else {
-                    0.0
+                match () {
+                    () if total <= least => 1.0,
+                    () if left > 0.0 => durations.survival(total) / left,
+                    () => 0.0,
                 }
             })
-        };
-        if !self.unknown.contains_key(&step) {
-            let survival = compute();
-            self.unknown.insert(step, survival);
-        }
-        &self.unknown[&step]
+        })
     }
 
     /// Returns the time until a task is done by an attempt of this age and unknown remaining time, if it starts again at
@@ -211,8 +204,8 @@ impl Fresh {
                 }
                 First::Above(step) => self.common_above(time, share, value_of(step)),
             });
-            let delayed =
-                DELAYS.map(|delay| Survival::sampled(|time| if time < delay { 1.0 } else { survival.at(time - delay) }));
+            let delayed = DELAYS
+                .map(|delay| Survival::sampled(|time| if time < delay { 1.0 } else { survival.at(time - delay) }));
             let copy = Copy { survival, delayed, mean: f64::INFINITY, held: self.single.held };
             self.common.insert((share.to_bits(), key), Box::new(copy));
         }
@@ -222,7 +215,8 @@ impl Fresh {
     /// Returns P(a copy takes longer than `time`) if the first attempt takes longer than `least`.
     fn common_above(&self, time: f64, share: f64, least: f64) -> f64 {
         let firsts = QUARTILES.map(|quantile| self.quantile(quantile, least));
-        firsts.map(|first| survival(time, first, share, |time| self.survival(time))).iter().sum::<f64>() / QUARTILES.len() as f64
+        firsts.map(|first| survival(time, first, share, |time| self.survival(time))).iter().sum::<f64>()
+            / QUARTILES.len() as f64
     }
 
     /// Returns what is left of a running copy of unknown remaining time; `None` if it takes longer than the share lets one expect.
@@ -317,7 +311,9 @@ impl Tables {
     /// Returns the table of these durations. `known_from` is the share S.
     pub(super) fn of(&mut self, durations: &Distribution, known_from: f64) -> &mut Fresh {
         let number = self.shapes.number(durations);
-        self.known.entry((number, known_from.to_bits())).or_insert_with(|| Fresh::new(&durations.with_mean(1.0), known_from))
+        self.known
+            .entry((number, known_from.to_bits()))
+            .or_insert_with(|| Fresh::new(&durations.with_mean(1.0), known_from))
     }
 }
 
@@ -332,7 +328,12 @@ mod tests {
     #[test]
     fn starting_again_pays_for_heavy_tails_only() {
         let fresh = Fresh::new(&pareto(), 0.1);
-        assert!(fresh.chain.mean < 0.8 && fresh.starts_again.is_finite(), "{} {}", fresh.chain.mean, fresh.starts_again);
+        assert!(
+            fresh.chain.mean < 0.8 && fresh.starts_again.is_finite(),
+            "{} {}",
+            fresh.chain.mean,
+            fresh.starts_again
+        );
         // The mean of the chain is also the integral of its survival function.
         assert!((fresh.chain.survival.integral() - fresh.chain.mean).abs() < 0.02);
         let constant = Fresh::new(&Distribution::constant(1.0).unwrap(), 0.1);

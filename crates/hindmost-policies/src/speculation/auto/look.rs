@@ -227,7 +227,8 @@ impl Sight<'_> {
         let may = |task: &Task| task.launched() < MOST_STARTED && !task.has_last_copies();
         let most = guard.map_or(MOST_RUNNING, |guard| guard.most(self.waits).min(MOST_RUNNING));
         let phase = self.phase;
-        let may = copies < most && phase.may_be_copied() && !phase.is_assumed() && self.cluster.task(id).is_some_and(may);
+        let may =
+            copies < most && phase.may_be_copied() && !phase.is_assumed() && self.cluster.task(id).is_some_and(may);
         let wait = |last: Time| last + Time::from_seconds(APART * 2_f64.powi(copies as i32 - 2) * phase.mean());
         may.then(|| {
             let last = self.tasks.last_start(id).filter(|_| guard.is_some() && copies > 1);
@@ -265,7 +266,8 @@ impl Group {
             lefts.push((*index, guard, left));
         }
         if phase.pending() > 0 {
-            let waits = if cluster.fits_somewhere(phase.demand()) { 0.0 } else { f64::from(phase.pending()) * self.share };
+            let waits =
+                if cluster.fits_somewhere(phase.demand()) { 0.0 } else { f64::from(phase.pending()) * self.share };
             let survival = &sight.fresh.single.survival;
             let pending = if waits < 0.05 {
                 *survival
@@ -320,15 +322,8 @@ impl Group {
         found: &mut impl FnMut(Finding),
     ) {
         let task = sight.task(index);
-        let alone;
-        let others = match &self.others {
-            Some(others) => others,
-            None => {
-                alone = Others::none(&left.survival);
-                &alone
-            }
-        };
-        let judged = Judged { task: &left.survival, copies: left.copies, others };
+        let others = self.others_of(left);
+        let judged = Judged { task: &left.survival, copies: left.copies, others: &others };
         if left.copies > 1
             && let Some((_, left)) = sight.worst_copy(task, guard)
         {
@@ -354,19 +349,22 @@ impl Group {
         }
     }
 
+    /// Returns what a task's job waits for besides.
+    fn others_of(&self, left: &Left) -> Cow<'_, Others> {
+        self.others.as_deref().map_or_else(|| Cow::Owned(Others::none(&left.survival)), Cow::Borrowed)
+    }
+
     /// Calls `f` with what a task is judged by, and the guard of its copies.
-    fn judged<T>(&self, id: TaskId, sight: &mut Sight<'_>, f: impl FnOnce(&Judged<'_>, Option<&Guard>, &mut Sight<'_>) -> T) -> T {
+    fn judged<T>(
+        &self,
+        id: TaskId,
+        sight: &mut Sight<'_>,
+        f: impl FnOnce(&Judged<'_>, Option<&Guard>, &mut Sight<'_>) -> T,
+    ) -> T {
         let guard = sight.guard(id);
         let left = sight.left(id, guard.as_ref(), &mut Time::NEVER.clone());
-        let alone;
-        let others = match &self.others {
-            Some(others) => others,
-            None => {
-                alone = Others::none(&left.survival);
-                &alone
-            }
-        };
-        f(&Judged { task: &left.survival, copies: left.copies, others }, guard.as_ref(), sight)
+        let others = self.others_of(&left);
+        f(&Judged { task: &left.survival, copies: left.copies, others: &others }, guard.as_ref(), sight)
     }
 
     /// Returns what a copy of a task would be worth now on a node.

@@ -184,11 +184,6 @@ impl Shares {
         let known = self.kinds.get(&kind).and_then(|tasks| tasks.likelihoods.iter().rev().find(|(of, _)| *of == task));
         known.map_or(mixture, |(_, likelihoods)| posterior(&mixture, likelihoods))
     }
-
-    /// Returns from how many tasks of a kind the share is known.
-    pub(super) fn tasks(&self, kind: u64) -> usize {
-        self.kinds.get(&kind).map_or(0, |tasks| tasks.likelihoods.len())
-    }
 }
 
 /// Returns the mean share W.
@@ -220,7 +215,8 @@ mod tests {
             // Only long attempts get copies.
             let first = pareto.survival_quantile(uniform() * pareto.survival(1.5));
             let copy = w * first + (1.0 - w) * pareto.survival_quantile(uniform());
-            let copy = if stops_copies && copy > 0.5 * first { Known::Above(0.5 * first) } else { Known::Exactly(copy) };
+            let copy =
+                if stops_copies && copy > 0.5 * first { Known::Above(0.5 * first) } else { Known::Exactly(copy) };
             let quantile = |p: f64, above: f64| pareto.survival_quantile((1.0 - p) * pareto.survival(above));
             let likely = likelihoods(Known::Exactly(first), &[copy], |time| pareto.survival(time), quantile);
             shares.note(1, TaskId { job: JobId(0), phase: 0, index }, likely);
@@ -246,11 +242,5 @@ mod tests {
     fn copies_that_were_stopped_early_show_it_too() {
         let (none, all) = (mean(&learned(300, |_| 0.0, true)), mean(&learned(300, |_| 1.0, true)));
         assert!(none < 0.15 && all > 0.6, "{none} {all}");
-    }
-}
-impl Shares {
-    pub(super) fn show(&self) {
-        eprintln!("W {:.3} {:?} of {}", mean(&self.all.mixture), self.all.mixture.map(|x| (x * 1000.0).round() / 1000.0), self.all.likelihoods.len());
-        for (_, l) in self.all.likelihoods.iter().take(12) { eprintln!("   {:?}", l.map(|x| (x * 1000.0).round() / 1000.0)); }
     }
 }

@@ -48,7 +48,8 @@ impl Survival {
     /// Tabulates a function.
     pub(super) fn of(survival: impl Fn(f64) -> f64) -> Survival {
         Survival(std::array::from_fn(|at| {
-            let points = (0..POINTS).map(|point| LIMITS[at] + WIDTHS[at] * (f64::from(point) + 0.5) / f64::from(POINTS));
+            let points =
+                (0..POINTS).map(|point| LIMITS[at] + WIDTHS[at] * (f64::from(point) + 0.5) / f64::from(POINTS));
             points.map(&survival).sum::<f64>() / f64::from(POINTS)
         }))
     }

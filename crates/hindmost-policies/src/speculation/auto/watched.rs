@@ -61,7 +61,9 @@ impl Tasks {
     /// Notes that an attempt has ended at its own end, or was stopped at what is known of it.
     pub(super) fn ended(&mut self, id: AttemptId, known: impl FnOnce(Time, f64) -> Known) {
         let attempts = self.0.get_mut(&id.task);
-        if let Some(one) = attempts.and_then(|(_, all)| all.iter_mut().find(|one| one.copy == id.copy && one.ended.is_none())) {
+        if let Some(one) =
+            attempts.and_then(|(_, all)| all.iter_mut().find(|one| one.copy == id.copy && one.ended.is_none()))
+        {
             one.ended = Some(known(one.since, one.pace));
         }
     }
@@ -121,10 +123,21 @@ impl Tasks {
     }
 
     /// Returns how likely the durations of a task's attempts are under each share; `None` if it has only one.
-    pub(super) fn likelihoods(&self, task: TaskId, (mean, known_from): (f64, f64), fresh: &Fresh, cluster: &Cluster) -> Option<Mixture> {
+    pub(super) fn likelihoods(
+        &self,
+        task: TaskId,
+        (mean, known_from): (f64, f64),
+        fresh: &Fresh,
+        cluster: &Cluster,
+    ) -> Option<Mixture> {
         let all = self.durations(task, mean, known_from, cluster);
         let (first, others) = all.split_first().filter(|(_, others)| !others.is_empty())?;
         let others = &others[..others.len().min(8)];
-        Some(likelihoods(*first, others, |time| fresh.survival(time), |quantile, least| fresh.quantile(quantile, least)))
+        Some(likelihoods(
+            *first,
+            others,
+            |time| fresh.survival(time),
+            |quantile, least| fresh.quantile(quantile, least),
+        ))
     }
 }

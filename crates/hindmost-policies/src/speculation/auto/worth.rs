@@ -238,7 +238,9 @@ mod tests {
 
     #[test]
     fn prices_are_where_all_values_are_positive() {
-        let both = Prices::ALL.where_positive(Value { gain: 2.0, slots: -1.0 }).where_positive(Value { gain: -1.0, slots: 2.0 });
+        let both = Prices::ALL
+            .where_positive(Value { gain: 2.0, slots: -1.0 })
+            .where_positive(Value { gain: -1.0, slots: 2.0 });
         assert_eq!(both, Prices { above: 0.5, below: 2.0 });
         assert!(Prices::ALL.where_positive(Value { gain: -1.0, slots: -1.0 }).is_empty());
         assert!(Prices::ALL.where_positive(Value { gain: 0.0, slots: 1.0 }).contain(1e9));

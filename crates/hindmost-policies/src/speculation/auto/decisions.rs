@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use hindmost_core::cluster::{Attempt, Cluster, Node};
+use hindmost_core::cluster::{Attempt, Cluster, Node, Phase};
 use hindmost_core::ids::{JobId, NodeId, TaskId};
 use hindmost_core::policy::Round;
 use hindmost_core::record::{Decision, StopReason};
 
 use super::look::{self, known_from};
+use super::worth::Offer;
 use super::{Auto, PhaseId, key};
+use crate::speculation::kinds::kind;
 
 /// Number of offers that are compared at a time.
 const COMPARED: usize = 8;
@@ -64,7 +66,7 @@ impl Auto {
             let waiting = round.queued_jobs();
             let limit = key(waiting as f64, true);
             let cluster = round.cluster();
-            let mut best: Vec<(f64, TaskId)> = Vec::new();
+            let mut best: Vec<(f64, TaskId, (Offer, f64))> = Vec::new();
             let mut worthless: Vec<(u64, TaskId, Option<f64>)> = Vec::new();
             let tried =
                 self.offers.iter().take_while(|(key, _)| *key < limit).filter(|(_, task)| !refused.contains(task));
@@ -86,7 +88,7 @@ impl Auto {
                 let price = self.parameters.price(waiting, group.share);
                 match offer {
                     Some(offer) if offer.prices.contain(price) => {
-                        best.push((offer.value.at(price) / offer.uses.max(1e-9), *task));
+                        best.push((offer.value.at(price) / offer.uses.max(1e-9), *task, (offer, price)));
                     }
                     Some(offer) if !offer.prices.is_empty() => worthless.push((*key, *task, Some(offer.prices.below))),
                     _ => worthless.push((*key, *task, None)),
@@ -104,7 +106,7 @@ impl Auto {
             }
             // What is started changes what the others of its job are worth.
             let mut served: BTreeSet<PhaseId> = BTreeSet::new();
-            for (value, task) in best {
+            for (_, task, (offer, price)) in best {
                 let phase_id = (task.job, task.phase);
                 if !served.insert(phase_id) {
                     continue;
@@ -114,8 +116,17 @@ impl Auto {
                     refused.insert(task);
                     continue;
                 }
+                let kind = kind(task.job, task.phase, round.cluster()).unwrap_or_default();
+                let mean = round.cluster().phase(task).map_or(0.0, Phase::mean);
+                let shares = &mut self.lessons.shares;
                 round.because(|| {
-                    format!("a copy is worth {value:.3} of a mean duration for each that it uses, while {waiting} jobs have pending tasks")
+                    let (saves, uses) = (offer.value.gain * mean, offer.uses * mean);
+                    let jobs = if waiting == 1 { "1 job waits".to_owned() } else { format!("{waiting} jobs wait") };
+                    format!(
+                        "a copy is expected to save {saves:.2} s of its job and to use {uses:.2} s of a slot, each of which costs \
+                         {price:.3} s while {jobs}; {}",
+                        shares.in_words(kind)
+                    )
                 });
                 let knowledge = round.estimator.knowledge();
                 self.look_at(task, knowledge, round.cluster());

@@ -186,6 +186,18 @@ impl Shares {
     }
 }
 
+impl Shares {
+    /// Returns the mean share of a kind in words, and from how many tasks it is known.
+    pub(super) fn in_words(&mut self, kind: u64) -> String {
+        let share = 100.0 * mean(&self.of(kind));
+        match self.kinds.get(&kind).map_or(0, |tasks| tasks.likelihoods.len()) {
+            0 => format!("copies of a task are assumed to have {share:.0}% of their durations in common"),
+            1 => format!("copies of a task have {share:.0}% of their durations in common, as far as 1 task shows"),
+            tasks => format!("copies of a task have {share:.0}% of their durations in common, as {tasks} tasks show"),
+        }
+    }
+}
+
 /// Returns the mean share W.
 pub(super) fn mean(mixture: &Mixture) -> f64 {
     mixture.iter().zip(SHARES).map(|(probability, share)| probability * share).sum()

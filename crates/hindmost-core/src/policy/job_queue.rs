@@ -55,6 +55,11 @@ impl JobQueue {
         }
     }
 
+    /// Returns the number of queued jobs: those with pending tasks in open phases.
+    pub fn jobs(&self) -> usize {
+        self.places.len()
+    }
+
     /// Returns the number of queued jobs without a started attempt.
     pub fn new_jobs(&self) -> usize {
         self.new.len()

@@ -137,6 +137,12 @@ impl<'a> Round<'a> {
         self.queue.should_yield(job, which, after, self.cluster)
     }
 
+    /// Returns the number of jobs with pending tasks in open phases.
+    pub fn queued_jobs(&mut self) -> usize {
+        self.queue.settle(self.cluster);
+        self.queue.jobs()
+    }
+
     /// Returns the number of queued jobs without a started attempt.
     pub fn new_jobs(&mut self) -> usize {
         self.queue.settle(self.cluster);

@@ -11,6 +11,7 @@ use crate::cloning::shed::{AbandonLateJobs, CloneByDeadline, ShedParameters};
 use crate::orders::dollymp::{self, DollympParameters};
 use crate::placement::job_by_job::Originals;
 use crate::speculation::Speculation;
+use crate::speculation::auto::{Auto, AutoParameters};
 use crate::speculation::chronos::{self, ChronosParameters};
 use crate::speculation::ese::EseRule;
 use crate::speculation::hadoop::{HadoopParameters, HadoopRule};
@@ -290,6 +291,22 @@ pub static SYSTEMS: &[SystemEntry] = &[
             let (saving, sooner) =
                 (Speculation::by(PaceRule::new(pace, true)), Speculation::by(PaceRule::new(pace, false)));
             policy.pass(Restarts::new(pace)).pass(saving).pass(Originals::by_speed(pace.slow)).pass(sooner)
+        }),
+    },
+    SystemEntry {
+        name: "auto",
+        about: "each attempt starts, goes on and stops by the time that it saves its job against what its slot is worth to others",
+        does: "Compares the time that a copy is expected to save its job with the price of its slot, which grows with the number \
+            of jobs that wait. A copy starts if it saves more than it costs and waiting would not be better; it is stopped once it \
+            no longer does. Attempts that are older than most attempts become start again if no slot is free.",
+        wins: "Copies of a task take independent times: it clones small jobs while slots are free, and starts copies that save \
+            resources while the cluster is full.",
+        loses: "Copies of a task take equally long: it does not know that yet.",
+        passes: "[Auto(stops, copies, restarts, Originals(order), copies)]",
+        source: sources::AUTO,
+        order: Some("fewest_remaining"),
+        build: &system_of(|auto: AutoParameters, policy| {
+            policy.around_originals(|originals| Auto::new(auto, originals))
         }),
     },
     SystemEntry {

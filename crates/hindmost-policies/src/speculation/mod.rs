@@ -10,12 +10,14 @@
 //! Mantri, SDA and ESE test running attempts one by one and start a backup for those that pass. They implement
 //! `ByTest` (`straggler_test.rs`), which keeps and sorts their candidates.
 
+pub mod auto;
 mod by_age;
 mod candidates;
 pub mod chronos;
 pub mod ese;
 pub mod hadoop;
 pub mod hete_aware;
+mod kinds;
 mod lagging;
 pub mod late;
 pub mod mantri;

@@ -243,6 +243,14 @@ pub const ESE: Source = Source {
     ],
 };
 
+/// The source of `auto`.
+pub const AUTO: Source = Source {
+    work: "Hindmost's own",
+    section: "crates/hindmost-policies/src/speculation/auto.rs",
+    basis: "no publication: the module's documentation describes the algorithm",
+    deviations: &["None: there is no other description to differ from."],
+};
+
 /// The source of `pace`.
 pub const PACE: Source = Source {
     work: "Hindmost's own",

@@ -21,7 +21,8 @@ use hindmost_core::time::Time;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ALIKE;
-use super::task_share::{TaskShare, kind, measured_work};
+use super::task_share::{TaskShare, measured_work};
+use crate::speculation::kinds::kind;
 
 /// Weight of a loss of a copy whose measured progress shows that it takes about as long as an older one: that is no accident.
 const MEASURED: f64 = 2.0;

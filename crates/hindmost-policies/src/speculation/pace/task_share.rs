@@ -17,12 +17,11 @@
 //! long. With each phase of an arriving job, the pairs of its kind count [`KEPT`] times as much. So where copies have stopped,
 //! one is tried again from time to time.
 
-use std::hash::{Hash, Hasher};
-
 use hindmost_core::cluster::{Attempt, Cluster, Node, Phase};
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
-use hindmost_core::profiles::job_type;
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHashMap;
+
+use crate::speculation::kinds::kind;
 
 /// Weight of the assumption that a copy takes one median, in pairs.
 const PRIOR: f64 = 2.0;
@@ -140,14 +139,6 @@ impl TaskShare {
             self.end(task);
         }
     }
-}
-
-/// Returns a number that stands for the type of a job and the name of its phase.
-pub(super) fn kind(job: JobId, phase: u32, cluster: &Cluster) -> Option<u64> {
-    let spec = cluster.job(job)?.spec();
-    let mut hasher = FxHasher::default();
-    (job_type(&spec.name), &spec.phases.get(phase as usize)?.name).hash(&mut hasher);
-    Some(hasher.finish())
 }
 
 /// Returns the time that a copy takes from its start to its end on a node of speed 1, extrapolated from its progress, in

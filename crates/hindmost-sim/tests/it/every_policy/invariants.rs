@@ -332,7 +332,8 @@ fn a_neighbour_that_slows_nothing_changes_nothing(case: &Case) {
     // Where rates may change, entries of the agenda for copies that were stopped cause no round. These policies test
     // attempts in every round, so their decisions may differ after such a round; what profiles predict may change
     // between rounds under every policy.
-    let tests_in_rounds = ["hadoop", "spark", "mantri", "sda", "ese", "pace"].iter().any(|name| policy.contains(name));
+    let tests_in_rounds =
+        ["hadoop", "spark", "mantri", "sda", "ese", "pace", "auto"].iter().any(|name| policy.contains(name));
     let tests_in_rounds = tests_in_rounds || world.setup.knowledge.to_string().starts_with("profiles");
     // A watch whose condition is true already is met before the next round, or where rates may change after one at the same time.
     if !tests_in_rounds || !has_round_without_event(&plain) && !differ_first_by_a_round(&plain, &run) {

@@ -164,6 +164,7 @@ files! {
     mantri_osdi
     none
     outages
+    auto
     pace
     placement
     rates

@@ -1,0 +1,143 @@
+//! The attempts of tasks that have had several copies: how long each has taken or takes at least.
+
+use hindmost_core::cluster::{Attempt, Cluster};
+use hindmost_core::estimator::Pace;
+use hindmost_core::ids::{AttemptId, TaskId};
+use hindmost_core::time::Time;
+use rustc_hash::FxHashMap;
+
+use super::fresh::Fresh;
+use super::share::{Known, Mixture, likelihoods};
+
+/// One attempt.
+#[derive(Clone, Copy, Debug)]
+struct Watched {
+    copy: u32,
+    since: Time,
+    /// Seconds that a second of work of a node of speed 1 takes.
+    pace: f64,
+    /// Its duration, once it has ended, in E.
+    ended: Option<Known>,
+}
+
+/// The tasks with several copies.
+#[derive(Debug, Default)]
+pub(super) struct Tasks(FxHashMap<TaskId, (Time, Vec<Watched>)>);
+
+/// Returns what is known of the duration of a running attempt, in E of `mean` seconds. `known_from` is the share S.
+pub(super) fn duration(attempt: &Attempt, mean: f64, known_from: f64, cluster: &Cluster) -> Known {
+    let (now, pace) = (cluster.now(), Pace::of(cluster, attempt));
+    let since = attempt.began(now);
+    let in_means = |until: Time| pace.age((until - since).seconds()) / mean;
+    match attempt.measured_finish().filter(|finish| *finish > now) {
+        Some(finish) => Known::Exactly(in_means(finish)),
+        None if attempt.measured_finish().is_some() || known_from <= 0.0 => Known::Above(in_means(now)),
+        None => Known::Above(in_means(now) / known_from),
+    }
+}
+
+impl Tasks {
+    /// Notes that an attempt has started. Only attempts beside others are watched, and those others.
+    pub(super) fn started(&mut self, id: AttemptId, cluster: &Cluster) {
+        let entry = |attempt: &Attempt| Watched {
+            copy: attempt.id().copy,
+            since: attempt.began(cluster.now()),
+            pace: Pace::of(cluster, attempt).seconds(1.0),
+            ended: None,
+        };
+        if let Some((_, known)) = self.0.get_mut(&id.task) {
+            if known.iter().all(|one| one.copy != id.copy) {
+                known.extend(cluster.attempt(id).map(entry));
+            }
+            return;
+        }
+        let mut all: Vec<Watched> = cluster.copies(id.task).map(entry).collect();
+        if all.len() > 1 {
+            all.sort_unstable_by_key(|one| one.copy);
+            self.0.insert(id.task, (cluster.now(), all));
+        }
+    }
+
+    /// Notes that an attempt has ended at its own end, or was stopped at what is known of it.
+    pub(super) fn ended(&mut self, id: AttemptId, known: impl FnOnce(Time, f64) -> Known) {
+        let attempts = self.0.get_mut(&id.task);
+        if let Some(one) =
+            attempts.and_then(|(_, all)| all.iter_mut().find(|one| one.copy == id.copy && one.ended.is_none()))
+        {
+            one.ended = Some(known(one.since, one.pace));
+        }
+    }
+
+    /// Notes that an attempt has failed: its duration shows nothing.
+    pub(super) fn failed(&mut self, id: AttemptId) {
+        if let Some((_, all)) = self.0.get_mut(&id.task) {
+            all.retain(|one| one.copy != id.copy || one.ended.is_some());
+        }
+    }
+
+    /// Forgets a task.
+    pub(super) fn forget(&mut self, task: TaskId) {
+        self.0.remove(&task);
+    }
+
+    /// True if the task has had several copies.
+    pub(super) fn contains(&self, task: TaskId) -> bool {
+        self.0.contains_key(&task)
+    }
+
+    /// Returns when it was last noted what the attempts of a task show; `None` if it has had only one.
+    pub(super) fn noted(&self, task: TaskId) -> Option<Time> {
+        self.0.get(&task).map(|(noted, _)| *noted)
+    }
+
+    /// Notes that what the attempts of a task show has been noted.
+    pub(super) fn note(&mut self, task: TaskId, at: Time) {
+        if let Some((noted, _)) = self.0.get_mut(&task) {
+            *noted = at;
+        }
+    }
+
+    /// Returns the durations of a task's attempts, the first one first.
+    fn durations(&self, task: TaskId, mean: f64, known_from: f64, cluster: &Cluster) -> Vec<Known> {
+        let running = |copy: u32| {
+            let attempt = cluster.attempt(AttemptId { task, copy })?;
+            Some(duration(attempt, mean, known_from, cluster))
+        };
+        let all = self.0.get(&task).into_iter().flat_map(|(_, all)| all);
+        all.filter_map(|one| one.ended.or_else(|| running(one.copy))).collect()
+    }
+
+    /// Returns the duration of the first attempt of a task.
+    pub(super) fn first(&self, task: TaskId, mean: f64, known_from: f64, cluster: &Cluster) -> Option<Known> {
+        self.durations(task, mean, known_from, cluster).first().copied()
+    }
+
+    /// Returns the number of the first attempt of a task.
+    pub(super) fn first_copy(&self, task: TaskId) -> Option<u32> {
+        self.0.get(&task)?.1.first().map(|one| one.copy)
+    }
+
+    /// Returns when the last attempt of a task has started.
+    pub(super) fn last_start(&self, task: TaskId) -> Option<Time> {
+        self.0.get(&task)?.1.iter().map(|one| one.since).max()
+    }
+
+    /// Returns how likely the durations of a task's attempts are under each share; `None` if it has only one.
+    pub(super) fn likelihoods(
+        &self,
+        task: TaskId,
+        (mean, known_from): (f64, f64),
+        fresh: &Fresh,
+        cluster: &Cluster,
+    ) -> Option<Mixture> {
+        let all = self.durations(task, mean, known_from, cluster);
+        let (first, others) = all.split_first().filter(|(_, others)| !others.is_empty())?;
+        let others = &others[..others.len().min(8)];
+        Some(likelihoods(
+            *first,
+            others,
+            |time| fresh.survival(time),
+            |quantile, least| fresh.quantile(quantile, least),
+        ))
+    }
+}

@@ -22,7 +22,7 @@ use crate::tasks::{Collector, Rows, Rules, lines};
 const WRAPPED: &[u8] = b"\"traceEvents\"";
 
 /// The reader.
-pub(crate) const READER: Rows<'static> = Rows { format: TaskFormat::Ray, is_one, read: &read };
+pub(crate) const READER: Rows<'static> = Rows { format: TaskFormat::Ray, is_one, in_folders: None, read: &read };
 
 /// Returns whether a log with this beginning is a timeline of Ray.
 fn is_one(beginning: &[u8]) -> bool {

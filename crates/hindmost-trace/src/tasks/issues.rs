@@ -58,6 +58,16 @@ impl Issues {
         self.unreadable.add(|| (line, why.to_owned()));
     }
 
+    /// Records that JSON ends early, or can't be read from somewhere on.
+    pub(crate) fn json(&mut self, error: &serde_json::Error) {
+        let (line, why) = (error.line() as u64, error.to_string());
+        if error.is_eof() {
+            self.cut(format!("in line {line}"));
+        } else {
+            self.unreadable(line, why.split(" at line ").next().unwrap_or(&why));
+        }
+    }
+
     /// Records a row that is no attempt. `what` says what such rows are.
     pub(crate) fn left_out(&mut self, line: u64, what: &'static str) {
         self.left_out.entry(what).or_insert((0, line)).0 += 1;

@@ -1,5 +1,5 @@
 //! Reads logs of which each row is an attempt: tables, Slurm's accounting, job logs of GNU parallel, traces of Nextflow,
-//! timelines of Ray and queries of Trino.
+//! timelines of Ray, queries of Trino, jobs of Flink, Dask's streams of tasks, Snakemake's metadata, HTCondor's event logs and SWF.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -12,12 +12,13 @@
 //! | `recording.rs` | the rows of an application as a recording |
 //! | `shared.rs` | the slots that jobs share |
 //! | `long_tasks.rs` | tasks that are long in several jobs |
+//! | `folders.rs` | the files of a log that is a folder |
 //! | `issues.rs` | rows that were left out, as warnings |
 //! | `delimited.rs`, `units.rs` | fields of a row; times, durations and amounts of bytes |
 //! | `lines.rs`, `header.rs` | lines of a log, and rows under a header that names their fields |
 //!
 //! The readers themselves are modules next to this one: [`crate::table`], `slurm`, `parallel`, `nextflow`, `ray`,
-//! `trino`.
+//! `trino`, `flink`, `dask`, `snakemake`, `condor`, `swf`.
 //!
 //! **Winners.** The first attempt of a task to succeed wins it. An attempt counts as a copy if the log says so, or if it
 //! began while another attempt of its task was running.
@@ -35,6 +36,7 @@ mod attempts;
 mod collect;
 pub(crate) mod delimited;
 mod finish;
+pub(crate) mod folders;
 pub(crate) mod header;
 mod held;
 mod issues;
@@ -48,9 +50,10 @@ mod tests;
 pub(crate) mod units;
 
 use crate::error::TraceError;
-use crate::format::{Beginning, Format, Kind, LOOKED_AT, Source, TaskFormat};
+use crate::format::{Beginning, Format, Input, Kind, LOOKED_AT, Source, TaskFormat};
 use crate::reading::compression::Plain;
 use crate::reading::sniff::refuse;
+use crate::reading::warnings::some;
 use crate::reading::window::Window;
 use crate::recorder::Recorder;
 use crate::summary::TraceSummary;
@@ -68,6 +71,8 @@ pub(crate) struct Rows<'a> {
     pub format: TaskFormat,
     /// Returns whether a log with this decompressed beginning is of the format.
     pub is_one: fn(&[u8]) -> bool,
+    /// Returns whether a file with this beginning is part of a log that is a folder of such files; `None` if a log is one file.
+    pub in_folders: Option<fn(&[u8]) -> bool>,
     /// Gives all rows to a collector. The text is the log's name in errors.
     pub read: &'a (dyn Fn(Window<'_>, &str, &mut Collector) -> Result<(), TraceError> + Sync),
 }
@@ -82,7 +87,17 @@ impl Format for Rows<'_> {
     }
 
     fn read(&self, source: Source<'_>, recorder: &mut Recorder) -> Result<TraceSummary, TraceError> {
-        let (name, reader) = source.stream()?;
+        let (name, reader, left_out) = match (source.input, self.in_folders) {
+            (Input::Folder(path), Some(is_part)) => {
+                let files = folders::find(path, is_part).unwrap_or_default();
+                let left_out = files.left_out;
+                (path.display().to_string(), files.watched(source.progress), left_out)
+            }
+            (input, _) => {
+                let (name, reader) = Source { input, progress: source.progress }.stream()?;
+                (name, reader, 0)
+            }
+        };
         let failed = |source| TraceError::Read { name: name.clone(), position: 0, source };
         let mut window = Window::new(Plain::new(reader).map_err(failed)?);
         let beginning = window.hold(LOOKED_AT).map_err(failed)?;
@@ -97,6 +112,10 @@ impl Format for Rows<'_> {
         }
         let mut collector = Collector::new(std::mem::take(recorder));
         name.rsplit('/').next().unwrap_or(&name).clone_into(&mut collector.name);
+        if left_out > 0 {
+            let files = some(left_out, "file", "files");
+            collector.issues.note(format!("{files} in the folder belong to no such log, and were left out."));
+        }
         (self.read)(window, &name, &mut collector)?;
         if !collector.found_any() {
             let (format, why) = (self.format.name(), collector.why_none());

@@ -205,7 +205,7 @@ impl Jobs {
             0 | 13 => job.ready = Some(at),
             1 => {
                 // Of an attempt without an end the next one shows that it ended, and not when.
-                end(event.job, job, (None, Ended::Interrupted, "not said"), collector);
+                end(event.job, job, (None, Ended::Interrupted, ""), collector);
                 *job = Job {
                     started: Some(at),
                     machine: event.machine.unwrap_or_default(),

@@ -46,6 +46,29 @@ pub(super) struct Overview {
     #[serde(rename = "schedulerType")]
     pub scheduler: Owned,
     pub vertices: Vec<Vertex>,
+    pub plan: Plan,
+}
+
+/// Which vertices have results of which others as inputs.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Plan {
+    pub nodes: Vec<Node>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Node {
+    pub id: Owned,
+    pub inputs: Vec<Input>,
+}
+
+/// An input of a vertex: the vertex whose result it is, and whether this one waits for its end (`blocking`).
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Input {
+    pub id: Owned,
+    pub exchange: Owned,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-use super::documents::{Attempt, Document, Exception, Exceptions, Overview, Vertex};
+use super::documents::{Attempt, Document, Exception, Exceptions, Input, Overview, Vertex};
 use crate::recording::Ended;
 use crate::tasks::Collector;
 use crate::tasks::row::{Row, state};
@@ -98,14 +98,27 @@ impl Job {
         self.attempts.sort_by(|a, b| (&a.0, a.1.subtask.whole()).cmp(&(&b.0, b.1.subtask.whole())));
         let mut with_name: FxHashMap<&str, u32> = FxHashMap::default();
         self.vertices.values().for_each(|name| *with_name.entry(name).or_default() += 1);
+        let phase = |id: &str| match self.vertices.get(id) {
+            Some(name) if with_name[&**name] > 1 => format!("{name} ({id})"),
+            Some(name) => name.clone(),
+            None => id.to_owned(),
+        };
+        for node in &self.overview.plan.nodes {
+            let waits_for = |input: &Input| input.exchange.get().is_some_and(|how| how.starts_with("blocking"));
+            let named = node
+                .inputs
+                .iter()
+                .filter(|input| waits_for(input))
+                .map(|input| phase(input.id.get().unwrap_or_default()));
+            let key = (self.title.clone(), phase(node.id.get().unwrap_or_default()));
+            collector.waits_for.insert(key, named.collect());
+        }
         let of_subtask = |a: &(Box<str>, Attempt, u64), b: &(Box<str>, Attempt, u64)| {
             a.0 == b.0 && a.1.subtask.whole() == b.1.subtask.whole()
         };
         for attempts in self.attempts.chunk_by(of_subtask) {
             let id = &*attempts[0].0;
-            let name = self.vertices.get(id).map_or(id, String::as_str);
-            let are_several = with_name.get(name).is_some_and(|vertices| *vertices > 1);
-            let phase = if are_several { format!("{name} ({id})") } else { name.to_owned() };
+            let (phase, name) = (phase(id), self.vertices.get(id).map_or(id, String::as_str));
             for (_, attempt, document) in attempts {
                 self.add_one((&phase, name), attempt, attempts, (collector, *document));
             }
@@ -119,6 +132,9 @@ impl Job {
         siblings: &[(Box<str>, Attempt, u64)],
         (collector, document): (&mut Collector, u64),
     ) {
+        if attempt.start().is_none() {
+            return collector.issues.left_out(document, "attempts that were never deployed");
+        }
         let number = attempt.subtask.whole().unwrap_or(0);
         let word = attempt.status.get().unwrap_or_default();
         let finished_beside = || {

@@ -6,7 +6,7 @@
 //!
 //! | path | what is read |
 //! | --- | --- |
-//! | `/jobs/J` | names of the job and its vertices, kind of the job, kind of the scheduler |
+//! | `/jobs/J` | names of the job and its vertices, which of them wait for others, kind of the job, kind of the scheduler |
 //! | `/jobs/J/vertices/V/subtasks/S/attempts/A` | an attempt |
 //! | `/jobs/J/exceptions` | why attempts failed |
 //!
@@ -79,7 +79,10 @@ impl Page {
             Some(Page::Other("these are sums by TaskManager"))
         } else if has("vertices") && has("jid") {
             Some(Page::Other("this is the overview of a job (/jobs/J)"))
-        } else if has("subtask") && has("status-duration") {
+        } else if has("subtask")
+            && has("status-duration")
+            && !["vertex", "vertex-id", "vertex-name"].into_iter().any(&has)
+        {
             Some(Page::Other("these attempts do not name the vertex to which they belong"))
         } else if has("exceptionHistory") {
             Some(Page::Other("these are the exceptions of a job"))

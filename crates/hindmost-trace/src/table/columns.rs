@@ -298,7 +298,9 @@ impl Places {
             let is_usual = |at: &usize| !used[*at] && usual.contains(&&*names[*at].0);
             found.not_taken.extend((0..header.len()).filter(is_usual).map(|at| (*meaning, at)));
         }
-        if found.of(Phase).is_none() && found.of(Task).is_some() && found.tool.is_none() {
+        // A type of tasks stands beside a task of many instances, as in Alibaba's tables.
+        let no_phase = found.of(Phase).is_none_or(|at| names[at].0 == "tasktype") && !columns.names(Phase);
+        if no_phase && found.of(Task).is_some() && found.tool.is_none() {
             found.task_of_phase(&names, &used);
         }
         Ok(found)

@@ -45,13 +45,11 @@ fn is_record(beginning: &[u8]) -> bool {
 
 /// Returns whether this is the beginning of a benchmark file (`s`, `h:m:s`, `max_rss` …), or of several under one heading.
 fn is_benchmark(beginning: &[u8]) -> bool {
-    match first_object(beginning) {
-        Some(object) => has_keys(object, &["s", "h:m:s"]),
-        None => {
-            let line = beginning.split(|byte| *byte == b'\n').next().unwrap_or_default();
-            memchr::memmem::find(line, b"s\th:m:s\t").is_some()
-        }
+    if let Some(object) = first_object(beginning) {
+        return has_keys(object, &["s", "h:m:s"]);
     }
+    let line = beginning.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    memchr::memmem::find(line, b"s\th:m:s\t").is_some()
 }
 
 #[derive(Debug, Default, Deserialize)]

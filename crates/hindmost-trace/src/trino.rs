@@ -128,7 +128,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         while let Some(key) = map.next_key::<String>()? {
             self.0.is_presto |= key == "latestAttemptExecutionInfo";
             match key.as_str() {
-                "queryId" => self.0.id = map.next_value::<Owned>()?.get().unwrap_or_default().to_owned(),
+                "queryId" => map.next_value::<Owned>()?.get().unwrap_or_default().clone_into(&mut self.0.id),
                 "tasks" => map.next_value_seed(Tasks(self.0))?,
                 key if NESTED.contains(&key) => map.next_value_seed(Walk(self.0))?,
                 _ => {

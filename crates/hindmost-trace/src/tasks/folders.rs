@@ -45,7 +45,8 @@ fn walk(folder: &Path, is_part: fn(&[u8]) -> bool, deepest: usize, files: &mut F
     entries.sort();
     for path in entries {
         if path.is_dir() {
-            if deepest > 0 && !walk(&path, is_part, deepest - 1, files) {
+            // Links may lead back to a folder above.
+            if deepest > 0 && !path.is_symlink() && !walk(&path, is_part, deepest - 1, files) {
                 return false;
             }
         } else if beginning(&path).is_ok_and(|beginning| is_part(&beginning)) {

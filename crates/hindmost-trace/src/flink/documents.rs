@@ -10,7 +10,8 @@ use crate::reading::values::{Number, Owned};
 pub(super) struct Attempt {
     pub subtask: Number,
     pub status: Owned,
-    pub attempt: Number,
+    #[serde(rename = "attempt")]
+    pub number: Number,
     pub endpoint: Owned,
     /// The endpoint in Flink 1.
     pub host: Owned,
@@ -94,7 +95,8 @@ pub(super) struct History {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Exception {
-    pub exception_name: Owned,
+    #[serde(rename = "exceptionName")]
+    pub name: Owned,
     /// Such as `work (7/8) - execution #0`.
     pub task_name: Owned,
     pub concurrent_exceptions: Option<Vec<Exception>>,

@@ -57,8 +57,7 @@ impl Job {
     }
 
     fn take_exception(&mut self, one: Exception) {
-        if let (Some(attempt), Some(name)) = (one.task_name.get().and_then(named_attempt), one.exception_name.filled())
-        {
+        if let (Some(attempt), Some(name)) = (one.task_name.get().and_then(named_attempt), one.name.filled()) {
             self.exceptions.entry(attempt).or_insert_with(|| name.to_owned());
         }
         one.concurrent_exceptions.into_iter().flatten().for_each(|one| self.take_exception(one));
@@ -74,7 +73,7 @@ impl Job {
         self.vertices.insert(id.to_string(), vertex.name.get().unwrap_or_default().to_owned());
         for mut attempt in vertex.subtasks {
             let others = attempt.other_concurrent_attempts.take().unwrap_or_default();
-            let is_first = |attempt: &Attempt| attempt.attempt.whole().is_none_or(|number| number == 0);
+            let is_first = |attempt: &Attempt| attempt.number.whole().is_none_or(|number| number == 0);
             self.missing += u64::from(!is_first(&attempt) && !others.iter().any(is_first));
             self.attempts.extend(std::iter::once(attempt).chain(others).map(|attempt| (id.clone(), attempt, number)));
         }
@@ -153,7 +152,7 @@ impl Job {
             }
         };
         let cause =
-            attempt.attempt.whole().and_then(|attempt| self.exceptions.get(&(vertex.to_owned(), number, attempt)));
+            attempt.number.whole().and_then(|attempt| self.exceptions.get(&(vertex.to_owned(), number, attempt)));
         collector.add(
             document,
             &Row {
@@ -168,7 +167,7 @@ impl Job {
                 state: ended,
                 cause: cause.map_or(word, String::as_str),
                 bytes: attempt.metrics.read_bytes.amount(),
-                attempt: attempt.attempt.id(),
+                attempt: attempt.number.id(),
                 ..Row::default()
             },
         );

@@ -20,8 +20,6 @@ pub(super) struct Job {
     attempts: Vec<(Box<str>, Attempt, u64)>,
     /// Names of exceptions, by the names of vertices, and the numbers of subtasks and attempts.
     exceptions: FxHashMap<(String, i64, i64), String>,
-    /// Subtasks of pages without their first attempts.
-    pub missing: u64,
     /// Pages that are not yet taken.
     pub pages: Vec<Value>,
     /// Documents so far, and those that can't be read.
@@ -73,8 +71,6 @@ impl Job {
         self.vertices.insert(id.to_string(), vertex.name.get().unwrap_or_default().to_owned());
         for mut attempt in vertex.subtasks {
             let others = attempt.other_concurrent_attempts.take().unwrap_or_default();
-            let is_first = |attempt: &Attempt| attempt.number.whole().is_none_or(|number| number == 0);
-            self.missing += u64::from(!is_first(&attempt) && !others.iter().any(is_first));
             self.attempts.extend(std::iter::once(attempt).chain(others).map(|attempt| (id.clone(), attempt, number)));
         }
     }

@@ -30,7 +30,6 @@ use serde_json::Value;
 use crate::error::TraceError;
 use crate::format::TaskFormat;
 use crate::reading::json::Keys;
-use crate::reading::warnings::some;
 use crate::reading::window::Window;
 use crate::tasks::{Collector, Rows};
 use job::Job;
@@ -106,7 +105,7 @@ fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(),
     let (held, plain) = window.into_rest();
     let stream = BufReader::with_capacity(1 << 16, Cursor::new(held).chain(plain));
     let mut json = serde_json::Deserializer::from_reader(stream);
-    let (mut pages, mut missing) = (0, 0);
+    let mut pages = 0;
     loop {
         let mut job = Job::default();
         let found = if reads_archives {
@@ -122,7 +121,6 @@ fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(),
                 None => collector.issues.unreadable(pages, "it is no page of a vertex"),
             }
         }
-        missing += job.missing;
         job.add(collector);
         match found {
             Ok(()) if json.end().is_ok() => break,
@@ -135,13 +133,6 @@ fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(),
                 break;
             }
         }
-    }
-    if missing > 0 {
-        let tasks = some(missing, "task", "tasks");
-        collector.issues.note(format!(
-            "Earlier attempts of {tasks} are missing: pages of vertices have only the current ones. The job's archive has all (a file below \
-             jobmanager.archive.fs.dir)."
-        ));
     }
     if pages == 0 && !collector.found_any() {
         return Err(refused("it is the archive of an application, or of a job without an attempt"));

@@ -46,6 +46,8 @@ pub(crate) struct Issues {
     pub repeated: u64,
     /// Attempts that began after their task had succeeded.
     pub ran_again: u64,
+    /// Tasks whose first attempts are not in the log.
+    pub without_first: u64,
     /// Tasks that never succeeded.
     pub never_succeeded: u64,
     /// What else the reader says, once.
@@ -174,6 +176,7 @@ impl Issues {
             (self.repeated, "row repeats", "rows repeat", "an attempt with the same task, node and times; each attempt counts once."),
             (self.ran_again, "attempt", "attempts", "began after the task had succeeded (its result was lost, or the work was run again); \
               left out of replays."),
+            (self.without_first, "task has", "tasks have", "no first attempt in the log, by the numbers of their attempts: earlier ones are missing."),
             (self.never_succeeded, "task", "tasks", "never succeeded; left out of replays."),
         ]);
         warnings.extend(self.notes.iter().cloned());

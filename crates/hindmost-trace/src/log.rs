@@ -274,7 +274,7 @@ fn opened<'f>(path: &Path, formats: &[&'f dyn Format]) -> Result<(&'f dyn Format
 /// Returns the reader of a folder whose files are parts of one log of attempts.
 fn of_files(path: &Path) -> Option<&'static Rows<'static>> {
     const OF_FILES: [&Rows<'_>; 2] = [&flink::READER, &snakemake::READER];
-    OF_FILES.into_iter().find(|reader| reader.in_folders.is_some_and(|is_part| folders::find(path, is_part).is_some()))
+    OF_FILES.into_iter().find(|reader| reader.in_folders.is_some_and(|how| folders::find(path, how.is_part).is_some()))
 }
 
 /// A log that was opened.

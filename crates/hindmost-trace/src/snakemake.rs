@@ -13,11 +13,15 @@ use crate::reading::values::{Flag, Number, Text};
 use crate::reading::window::Window;
 use crate::recording::Ended;
 use crate::tasks::row::Row;
-use crate::tasks::{Collector, Rows, Rules, lines};
+use crate::tasks::{Collector, InFolders, Rows, Rules, lines};
 
 /// The reader.
-pub(crate) const READER: Rows<'static> =
-    Rows { format: TaskFormat::Snakemake, is_one, in_folders: Some(is_record), read: &read };
+pub(crate) const READER: Rows<'static> = Rows {
+    format: TaskFormat::Snakemake,
+    is_one,
+    in_folders: Some(InFolders { is_part: is_record, are_lines: true }),
+    read: &read,
+};
 
 /// Returns whether a log with this beginning has records of jobs, or is a benchmark file.
 fn is_one(beginning: &[u8]) -> bool {

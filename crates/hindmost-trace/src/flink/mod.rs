@@ -31,12 +31,16 @@ use crate::error::TraceError;
 use crate::format::TaskFormat;
 use crate::reading::json::Keys;
 use crate::reading::window::Window;
-use crate::tasks::{Collector, Rows};
+use crate::tasks::{Collector, InFolders, Rows};
 use job::Job;
 
 /// The reader.
-pub(crate) const READER: Rows<'static> =
-    Rows { format: TaskFormat::Flink, is_one, in_folders: Some(is_archive), read: &read };
+pub(crate) const READER: Rows<'static> = Rows {
+    format: TaskFormat::Flink,
+    is_one,
+    in_folders: Some(InFolders { is_part: is_archive, are_lines: false }),
+    read: &read,
+};
 
 /// What to give in place of a document without the attempts of a job.
 const INSTEAD: &str =

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use crate::format::LOOKED_AT;
 use crate::reading::compression::Plain;
-use crate::reading::progress::{OnProgress, Progress};
 
 /// So many files at the beginning of a folder must all be parts.
 const LOOKED_AT_FILES: usize = 20;
@@ -16,16 +15,20 @@ const DEEPEST: usize = 8;
 /// The files of a log, in the order of their names.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
-    paths: Vec<PathBuf>,
+    pub paths: Vec<PathBuf>,
     /// Other files in the folder.
     pub left_out: u64,
 }
 
 impl Files {
-    /// Returns the content of all files, decompressed, with a line feed after each. Progress is reported.
-    pub(crate) fn watched(self, progress: Option<OnProgress<'_>>) -> Box<dyn Read + '_> {
-        let size = self.paths.iter().filter_map(|path| Some(fs::metadata(path).ok()?.len())).sum();
-        Box::new(Progress::new(progress, Some(size)).watch_all(Joined { rest: self.paths.into_iter(), open: None }))
+    /// Returns the size of all files, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.paths.iter().filter_map(|path| Some(fs::metadata(path).ok()?.len())).sum()
+    }
+
+    /// Returns the content of all files, decompressed, with a line feed after each.
+    pub(crate) fn joined(self) -> impl Read {
+        Joined { rest: self.paths.into_iter(), open: None }
     }
 }
 

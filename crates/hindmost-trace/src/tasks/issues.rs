@@ -26,6 +26,8 @@ pub(crate) struct Issues {
     pub can_name_states: bool,
     /// Where the log is cut.
     cut: Option<String>,
+    /// The file that is being read, if the log is a folder.
+    pub file: String,
     /// Attempts without a start or an end.
     pub untimed: Occurrences<u64>,
     /// Times that can't be read, of attempts that are counted: what is written, and where.
@@ -120,7 +122,8 @@ impl Issues {
 
     /// Records where the log is cut.
     pub(crate) fn cut(&mut self, at: String) {
-        self.cut.get_or_insert(at);
+        let of = if self.file.is_empty() { String::new() } else { format!(" of {}", self.file) };
+        self.cut.get_or_insert(at + &of);
     }
 
     /// Adds a note, unless it is there.

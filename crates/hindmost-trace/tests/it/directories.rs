@@ -318,6 +318,11 @@ fn jobs_of_flink_are_read_from_the_folder_of_archives() {
     let found = counts_at(folder.path(), None).unwrap();
     assert_eq!((found.jobs, found.tasks, found.attempts), (2, 14 + 10, 19 + 13));
     assert!(hindmost_trace::log::parts(folder.path()).is_empty());
+    // Of an archive that is cut, a part is read, and the others are.
+    write_all(folder.path(), &[("c/applications/a/jobs/a", &one[..one.len() / 2])]);
+    let cut = counts_at(folder.path(), None).unwrap();
+    assert!(cut.attempts > 13 && cut.attempts < 19 + 13, "{}", cut.attempts);
+    assert!(cut.warnings[0].contains("is cut short in line 1 of c/applications/a/jobs/a"), "{:?}", cut.warnings);
     // With a file of another kind among the first ones it is no such folder.
     write_all(folder.path(), &[("c/applications/a/readme", "text")]);
     assert!(matches!(kind(folder.path()), Err(TraceError::Directory { .. })));

@@ -8,7 +8,7 @@
 //! | 000 submitted, 013 released | the job can start |
 //! | 001 executing | an attempt starts, on the machine of the slot or the address |
 //! | 005 terminated | it succeeded with return value 0, and failed with another one or by a signal |
-//! | 004 evicted, 007 shadow exception, 012 held, 024 reconnection failed | it was interrupted; the job can start again (once released, if held) |
+//! | 004 evicted, 007 shadow exception, 012 held, 024 reconnection failed | it was interrupted; the job can start again (once released) |
 //! | 002 error in the executable | it failed |
 //! | 009 aborted | it was killed; without an attempt the job is left out |
 //!

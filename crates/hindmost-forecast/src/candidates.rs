@@ -121,10 +121,14 @@ fn in_its_place(format: TaskFormat) -> Option<Candidate> {
     match format {
         TaskFormat::Parallel => Some(program("parallel", "hindmost map")),
         TaskFormat::Slurm => Some(program("sbatch", "hindmost run --engine slurm")),
-        TaskFormat::Table | TaskFormat::Nextflow | TaskFormat::Ray => {
-            Some(pace("copies by Hindmost's policy pace", Vec::new()))
-        }
-        TaskFormat::Trino => None,
+        TaskFormat::Table
+        | TaskFormat::Nextflow
+        | TaskFormat::Ray
+        | TaskFormat::Dask
+        | TaskFormat::Snakemake
+        | TaskFormat::Condor
+        | TaskFormat::Swf => Some(pace("copies by Hindmost's policy pace", Vec::new())),
+        TaskFormat::Trino | TaskFormat::Flink => None,
     }
 }
 

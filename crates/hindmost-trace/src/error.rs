@@ -12,8 +12,8 @@ pub(crate) const JOURNAL_IN_FOLDER: &str = ".hindmost/journal.jsonl";
 const EXPECTED: &str = "a Spark event log (one JSON event a line, such as {\"Event\":\"SparkListenerApplicationStart\",…}), a \
                         Hadoop job history (.jhist, whose first line is Avro-Json or Avro-Binary), a Rumen trace (not its \
                         topology), the journal of a run, output of Slurm's sacct --parsable2, a job log of GNU parallel, a \
-                        trace of Nextflow, or a table with a header line and columns for the start and end of each task (which \
-                        --columns start=NAME,end=NAME can name; see docs/logs.md)";
+                        trace of Nextflow, a log of Ray, Trino, Flink, Dask, Snakemake or HTCondor, a workload in SWF, or a \
+                        table with a header line and columns for the start and end of each task (which --columns start=NAME,end=NAME can name; see docs/logs.md)";
 
 /// Why a log could not be read at all. Problems that a reader can work around become warnings instead, in
 /// [`TraceSummary::warnings`](crate::TraceSummary::warnings).

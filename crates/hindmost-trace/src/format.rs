@@ -40,17 +40,32 @@ pub enum TaskFormat {
     Ray,
     /// A query of Trino or Presto.
     Trino,
+    /// A job of Flink: its archive, or pages of its vertices.
+    Flink,
+    /// A task stream or a log of transitions of Dask.
+    Dask,
+    /// Records of Snakemake's jobs.
+    Snakemake,
+    /// An event log of HTCondor.
+    Condor,
+    /// A workload in the Standard Workload Format.
+    Swf,
 }
 
 impl TaskFormat {
     /// All formats.
-    pub const ALL: [TaskFormat; 6] = [
+    pub const ALL: [TaskFormat; 11] = [
         TaskFormat::Table,
         TaskFormat::Slurm,
         TaskFormat::Parallel,
         TaskFormat::Nextflow,
         TaskFormat::Ray,
         TaskFormat::Trino,
+        TaskFormat::Flink,
+        TaskFormat::Dask,
+        TaskFormat::Snakemake,
+        TaskFormat::Condor,
+        TaskFormat::Swf,
     ];
 
     /// Returns the name of the format, as [`TraceSummary::format`] has it.
@@ -62,6 +77,11 @@ impl TaskFormat {
             TaskFormat::Nextflow => "nextflow",
             TaskFormat::Ray => "ray",
             TaskFormat::Trino => "trino",
+            TaskFormat::Flink => "flink",
+            TaskFormat::Dask => "dask",
+            TaskFormat::Snakemake => "snakemake",
+            TaskFormat::Condor => "condor",
+            TaskFormat::Swf => "swf",
         }
     }
 }

@@ -36,7 +36,7 @@
 //! | `spark` | Spark event logs |
 //! | [`hadoop`] | MapReduce job histories (`.jhist`, and text of Hadoop 0.16 to 1.x) and Rumen traces |
 //! | [`table`] | tables of tasks: CSV, TSV, JSON lines |
-//! | `tasks` | what all logs have in common of which each row is an attempt: tables, Slurm, GNU parallel, Nextflow, Ray, Trino |
+//! | `tasks` | what all logs have in common of which each row is an attempt: tables, Slurm, GNU parallel, Nextflow, Ray, Trino, Flink, Dask, Snakemake, HTCondor, SWF |
 //! | [`journal`] | journals of Hindmost's own runs |
 //!
 //! # How to add a format
@@ -61,10 +61,13 @@
 //!
 //! Nothing outside the format's folder imports from it, except `log.rs` and formats that must recognise its files.
 
+mod condor;
+mod dask;
 mod diagnosing;
 pub mod diagnosis;
 mod error;
 pub mod findings;
+mod flink;
 mod format;
 pub mod hadoop;
 mod joined;
@@ -78,8 +81,10 @@ mod recorder;
 pub mod recording;
 pub mod replay;
 mod slurm;
+mod snakemake;
 mod spark;
 mod summary;
+mod swf;
 pub mod table;
 mod tasks;
 #[cfg(test)]

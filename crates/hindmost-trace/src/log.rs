@@ -19,8 +19,8 @@ use crate::replay::{self, Application, Replay};
 use crate::spark::{self, Spark};
 use crate::summary::TraceSummary;
 use crate::table::{self, Columns};
-use crate::tasks::{Collector, Rows};
-use crate::{nextflow, parallel, ray, slurm, trino};
+use crate::tasks::{Collector, Rows, folders};
+use crate::{condor, dask, flink, nextflow, parallel, ray, slurm, snakemake, swf, trino};
 
 /// The path that stands for the standard input.
 pub const STANDARD_INPUT: &str = "-";
@@ -82,7 +82,7 @@ impl Log {
 fn with_formats<T>(columns: &Columns, with: impl FnOnce(&[&dyn Format]) -> T) -> T {
     let table =
         |window: Window<'_>, name: &str, collector: &mut Collector| table::read(window, name, columns, collector);
-    let table = Rows { format: TaskFormat::Table, is_one: table::is_one, read: &table };
+    let table = Rows { format: TaskFormat::Table, is_one: table::is_one, in_folders: None, read: &table };
     if !columns.is_empty() {
         // Where the user names columns, every file is a table.
         return with(&[&table]);
@@ -92,6 +92,11 @@ fn with_formats<T>(columns: &Columns, with: impl FnOnce(&[&dyn Format]) -> T) ->
         &Hadoop,
         &ray::READER,
         &trino::READER,
+        &flink::READER,
+        &dask::READER,
+        &snakemake::READER,
+        &swf::READER,
+        &condor::READER,
         &parallel::READER,
         &slurm::READER,
         &nextflow::READER,
@@ -130,7 +135,7 @@ pub fn kind(path: &Path) -> Result<Kind, TraceError> {
 
 /// Returns what is in a folder that is not a log itself, in order; empty for a folder that is one log, and for a file.
 pub fn parts(path: &Path) -> Vec<PathBuf> {
-    if !path.is_dir() || journal::of_folder(path).is_some() || spark::is_one_log(path) {
+    if !path.is_dir() || journal::of_folder(path).is_some() || spark::is_one_log(path) || of_files(path).is_some() {
         return Vec::new();
     }
     let Ok(entries) = std::fs::read_dir(path) else { return Vec::new() };
@@ -258,7 +263,18 @@ fn opened<'f>(path: &Path, formats: &[&'f dyn Format]) -> Result<(&'f dyn Format
     if hadoop::is_log_directory(path).map_err(failed(path))? {
         return Ok((&Hadoop, Opened::Folder));
     }
+    if let Some(reader) = of_files(path)
+        && let Some(format) = formats.iter().find(|format| format.kind() == reader.kind())
+    {
+        return Ok((*format, Opened::Folder));
+    }
     Err(TraceError::Directory { path: path.to_owned() })
+}
+
+/// Returns the reader of a folder whose files are parts of one log of attempts.
+fn of_files(path: &Path) -> Option<&'static Rows<'static>> {
+    const OF_FILES: [&Rows<'_>; 2] = [&flink::READER, &snakemake::READER];
+    OF_FILES.into_iter().find(|reader| reader.in_folders.is_some_and(|how| folders::find(path, how.is_part).is_some()))
 }
 
 /// A log that was opened.

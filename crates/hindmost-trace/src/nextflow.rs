@@ -30,7 +30,7 @@ fn header(beginning: &[u8]) -> Option<Header> {
 }
 
 /// The reader.
-pub(crate) const READER: Rows<'static> = Rows { format: TaskFormat::Nextflow, is_one, read: &read };
+pub(crate) const READER: Rows<'static> = Rows { format: TaskFormat::Nextflow, is_one, in_folders: None, read: &read };
 
 /// Returns whether a log with this beginning is a trace.
 fn is_one(beginning: &[u8]) -> bool {

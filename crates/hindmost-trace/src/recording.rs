@@ -144,6 +144,8 @@ pub struct PhaseRows {
     pub submitted: Option<f64>,
     /// When tasks could start that could not start when the phase was submitted: task and time, sorted.
     pub ready: Vec<(u32, f64)>,
+    /// Names of the phases of its job for which it waits; `None` if the log does not say, or a plan has them.
+    pub waits_for: Option<Vec<String>>,
     /// When it was complete; `None` if the log does not say.
     pub completed: Option<f64>,
     /// What its tasks have in common with those of the same phase in other jobs.

@@ -8,7 +8,6 @@
 //! Tasks of all stages of a query usually run at the same time, each with many splits, so a task's duration includes
 //! waiting for other stages.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::io::{BufReader, Cursor, Read};
 
@@ -18,7 +17,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use crate::error::TraceError;
 use crate::format::TaskFormat;
 use crate::reading::json::Keys;
-use crate::reading::values::Text;
+use crate::reading::values::Owned;
 use crate::reading::window::Window;
 use crate::recording::Ended;
 use crate::tasks::row::{Row, state};
@@ -30,7 +29,7 @@ const NESTED: &[&str] =
     &["stages", "outputStage", "subStages", "latestAttemptExecutionInfo", "previousAttemptsExecutionInfos"];
 
 /// The reader.
-pub(crate) const READER: Rows<'static> = Rows { format: TaskFormat::Trino, is_one, read: &read };
+pub(crate) const READER: Rows<'static> = Rows { format: TaskFormat::Trino, is_one, in_folders: None, read: &read };
 
 /// Returns whether a log with this beginning is a query of Trino or Presto.
 fn is_one(beginning: &[u8]) -> bool {
@@ -61,13 +60,7 @@ fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(),
                 return Err(TraceError::Read { name: name.to_owned(), position: 0, source: error.into() });
             }
             Err(error) => {
-                let (line, why) = (error.line() as u64, error.to_string());
-                let why = why.split(" at line ").next().unwrap_or(&why);
-                if error.is_eof() {
-                    query.collector.issues.cut(format!("in line {line}"));
-                } else {
-                    query.collector.issues.unreadable(line, why);
-                }
+                query.collector.issues.json(&error);
                 return Ok(());
             }
         }
@@ -135,7 +128,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         while let Some(key) = map.next_key::<String>()? {
             self.0.is_presto |= key == "latestAttemptExecutionInfo";
             match key.as_str() {
-                "queryId" => self.0.id = map.next_value::<Owned>()?.0.unwrap_or_default(),
+                "queryId" => map.next_value::<Owned>()?.get().unwrap_or_default().clone_into(&mut self.0.id),
                 "tasks" => map.next_value_seed(Tasks(self.0))?,
                 key if NESTED.contains(&key) => map.next_value_seed(Walk(self.0))?,
                 _ => {
@@ -171,26 +164,6 @@ impl<'de> Visitor<'de> for Tasks<'_, '_> {
             take(&task, self.0);
         }
         Ok(())
-    }
-}
-
-/// A text from a field, or nothing. It is owned, because the reader does not hold the whole log.
-#[derive(Debug, Default)]
-struct Owned(Option<String>);
-
-impl Owned {
-    fn get(&self) -> Option<&str> {
-        self.0.as_deref()
-    }
-
-    fn filled(&self) -> Option<&str> {
-        self.get().filter(|text| !text.is_empty())
-    }
-}
-
-impl<'de> Deserialize<'de> for Owned {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Owned(Text::<'de>::deserialize(deserializer)?.0.map(Cow::into_owned)))
     }
 }
 

@@ -25,7 +25,7 @@ use cautions::{Numbers, Times};
 const NEEDED: &[&str] = &["seq", "host", "starttime", "jobruntime"];
 
 /// The reader.
-pub(crate) const READER: Rows<'static> = Rows { format: TaskFormat::Parallel, is_one, read: &read };
+pub(crate) const READER: Rows<'static> = Rows { format: TaskFormat::Parallel, is_one, in_folders: None, read: &read };
 
 /// Returns whether a log with this beginning is a job log.
 fn is_one(beginning: &[u8]) -> bool {

@@ -32,7 +32,7 @@ const MOST_HELD: usize = 1 << 17;
 const CANCELLED: [&str; 2] = ["KeyboardInterrupt", "ray.exceptions.TaskCancelledError"];
 
 /// The reader.
-pub(crate) const READER: Rows<'static> = Rows { format: TaskFormat::Ray, is_one, read: &read };
+pub(crate) const READER: Rows<'static> = Rows { format: TaskFormat::Ray, is_one, in_folders: None, read: &read };
 
 /// Returns whether a log with this beginning is one of Ray.
 fn is_one(beginning: &[u8]) -> bool {

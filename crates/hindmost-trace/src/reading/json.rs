@@ -1,6 +1,10 @@
 //! Finds fields and keys without parsing the whole JSON, and parses objects that are not quite valid JSON.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use serde::Deserialize;
+use serde::de::{Deserializer, SeqAccess, Visitor};
 
 /// Returns the text from the value of a key on. The key's first occurrence counts, at any depth. `key` includes its
 /// quotes, so it does not match inside a string, where quotes are escaped.
@@ -51,6 +55,37 @@ pub(crate) fn parse_cleaned<'a, T: Deserialize<'a>>(object: &'a [u8], cleaned: &
             text.split(" at line ").next().unwrap_or(&text).to_owned()
         })
     })
+}
+
+/// Reads an array element by element, and calls `take` with each.
+///
+/// # Errors
+/// If the JSON is no array, ends early or can't be read; elements before that have been taken.
+pub(crate) fn each_element<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    json: D,
+    take: impl FnMut(T),
+) -> Result<(), D::Error> {
+    json.deserialize_seq(Elements { take, of: PhantomData })
+}
+
+struct Elements<T, F> {
+    take: F,
+    of: PhantomData<T>,
+}
+
+impl<'de, T: Deserialize<'de>, F: FnMut(T)> Visitor<'de> for Elements<T, F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut elements: A) -> Result<(), A::Error> {
+        while let Some(element) = elements.next_element()? {
+            (self.take)(element);
+        }
+        Ok(())
+    }
 }
 
 /// Iterates over the keys of the first object in a text, without those of nested objects.

@@ -85,6 +85,26 @@ impl Text<'_> {
     }
 }
 
+/// A text from a field, or nothing. It is owned, for readers that do not hold the whole log.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Owned(Option<String>);
+
+impl Owned {
+    pub(crate) fn get(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+
+    pub(crate) fn filled(&self) -> Option<&str> {
+        self.get().filter(|text| !text.is_empty())
+    }
+}
+
+impl<'de> Deserialize<'de> for Owned {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Owned(Text::<'de>::deserialize(deserializer)?.0.map(Cow::into_owned)))
+    }
+}
+
 /// True if the field is true; false if it is false or absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Flag(pub(crate) bool);

@@ -110,7 +110,13 @@ fn of_job(recording: &Recording, (number, phases): (u32, &[usize]), arrival: f64
     let name = phases[0].job.clone().or_else(|| recording.name.clone()).unwrap_or_default();
     let mut job = jobs::job(name, (arrival * 1000.0).floor() as i64);
     for (at, phase) in phases.iter().enumerate() {
-        let after = jobs::phases_before(&spans[..at], spans[at].0);
+        let after = match &phase.waits_for {
+            Some(names) => {
+                let is_named = |other: &&PhaseRows| other.name.as_ref().is_some_and(|name| names.contains(name));
+                (0..).zip(&phases[..at]).filter(|(_, other)| is_named(other)).map(|(position, _)| position).collect()
+            }
+            None => jobs::phases_before(&spans[..at], spans[at].0),
+        };
         let seconds: BTreeMap<u32, f64> = phase.winners().map(|row| (row.task, row.seconds())).collect();
         let name = phase.name.clone().unwrap_or_else(|| format!("phase-{}", phase.phase + 1));
         let demand = DemandByName::from([("cpus".to_owned(), f64::from(phase.slots_of_a_task()))]);

@@ -41,7 +41,7 @@ pub(crate) const CURE: &str = "run SLURM_TIME_FORMAT=%s sacct --parsable2 --dupl
                                AllocNodes,AllocCPUS";
 
 /// The reader.
-pub(crate) const READER: Rows<'static> = Rows { format: TaskFormat::Slurm, is_one, read: &read };
+pub(crate) const READER: Rows<'static> = Rows { format: TaskFormat::Slurm, is_one, in_folders: None, read: &read };
 
 /// Returns whether a log with this beginning is output of `sacct`.
 fn is_one(beginning: &[u8]) -> bool {

@@ -17,7 +17,7 @@ pub use hadoop_facts::{HadoopFacts, JobEnds, Locality, OtherAttempts, Splits};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceSummary {
     /// The log's format: `spark`, `hadoop-jhist`, `hadoop-history`, `rumen`, `journal`, `table`, `slurm`,
-    /// `parallel`, `nextflow`, `ray` or `trino`.
+    /// `parallel`, `nextflow`, `ray`, `trino`, `flink`, `dask`, `snakemake`, `condor` or `swf`.
     pub format: &'static str,
     /// Spark jobs that were submitted: distinct job ids among `SparkListenerJobStart` events.
     ///

@@ -55,7 +55,8 @@ const NAMES: [(Meaning, &str, &[&str]); MEANINGS] = [
         "finalstatus", "exitcode", "exitstatus", "exitval", "exitvalue", "exit", "returncode", "returnvalue", "retcode", "rc", "success",
         "succeeded"]),
     (Node, "node", &["node", "nodename", "host", "hostname", "machine", "machineid", "machinename", "nodeid", "hostid",
-        "server", "worker", "workerid", "workername", "workerhost", "executor", "executorid", "nodelist", "ip", "vm", "vmid", "location"]),
+        "server", "worker", "workerid", "workername", "workerhost", "executor", "executorid", "nodelist", "ip", "vm", "vmid", "location",
+        "endpoint", "taskmanagerid"]),
     (Job, "job", &["job", "jobid", "jobname", "application", "applicationid", "app", "appid", "runid", "dagrunid",
         "workflowid", "workflow", "run", "workflowrun", "queryid", "query", "dagid", "dag", "pipelineid", "pipeline", "batch", "batchid",
         "experiment", "session", "sessionid"]),
@@ -65,7 +66,7 @@ const NAMES: [(Meaning, &str, &[&str]); MEANINGS] = [
         "activity", "transformation", "rule", "rulename", "vertex", "vertexname", "category", "kind", "type"]),
     (Task, "task", &["task", "taskid", "taskindex", "taskname", "instance", "instancename", "instanceid", "partition",
         "index", "taskinstance", "item", "itemid", "unit", "id", "seq", "name", "chunk", "shard", "split",
-        "key"]),
+        "key", "subtask", "subtaskindex"]),
     (Input, "input", &["input", "inputbytes", "inputsize", "bytesread", "bytesin", "readbytes", "inputdata", "inputdatasize",
         "rchar", "bytes", "size", "datasize", "filesize"]),
     (Attempt, "attempt", &["attempt", "attemptid", "attemptnumber", "attemptno", "trynumber", "try", "retry", "retrycount", "retries"]),
@@ -297,7 +298,9 @@ impl Places {
             let is_usual = |at: &usize| !used[*at] && usual.contains(&&*names[*at].0);
             found.not_taken.extend((0..header.len()).filter(is_usual).map(|at| (*meaning, at)));
         }
-        if found.of(Phase).is_none() && found.of(Task).is_some() && found.tool.is_none() {
+        // A type of tasks stands beside a task of many instances, as in Alibaba's tables.
+        let no_phase = found.of(Phase).is_none_or(|at| names[at].0 == "tasktype") && !columns.names(Phase);
+        if no_phase && found.of(Task).is_some() && found.tool.is_none() {
             found.task_of_phase(&names, &used);
         }
         Ok(found)

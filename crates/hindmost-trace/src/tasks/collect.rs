@@ -55,6 +55,8 @@ pub(crate) struct Collector {
     pub rules: Rules,
     /// Name of the log, for applications without one.
     pub name: String,
+    /// For which phases others wait, by application and phase, if the log says so.
+    pub waits_for: FxHashMap<(String, String), Vec<String>>,
     pub(super) counts: Counts,
     pub(super) failures: Causes,
     pub(super) kills: Causes,

@@ -28,7 +28,7 @@ impl Collector {
         let jobs = (application.jobs.len() as u64).max(1);
         self.counts.jobs += jobs.saturating_sub(application.jobs_counted);
         application.jobs_counted = jobs;
-        self.count(&attempts);
+        self.count(&attempts, is_first);
         self.record((number, is_first), application, &attempts);
     }
 
@@ -86,8 +86,8 @@ impl Collector {
         joined.whole().map_or_else(Vec::new, proven_slow)
     }
 
-    fn count(&mut self, attempts: &[Attempt<'_>]) {
-        let mut tasks: FxHashMap<(u32, u32), bool> = FxHashMap::default();
+    fn count(&mut self, attempts: &[Attempt<'_>], is_first: bool) {
+        let mut tasks: FxHashMap<(u32, u32), (bool, u16)> = FxHashMap::default();
         for attempt in attempts {
             let counts = &mut self.counts;
             counts.attempts += 1;
@@ -97,7 +97,9 @@ impl Collector {
             counts.from = [counts.from, began].into_iter().flatten().reduce(f64::min);
             let end = Some(row.end).filter(|end| !end.is_nan());
             counts.to = [counts.to, end].into_iter().flatten().reduce(f64::max);
-            *tasks.entry((row.phase, attempt.task)).or_default() |= attempt.wins;
+            let (won, first) = tasks.entry((row.phase, attempt.task)).or_insert((false, row.attempt));
+            *won |= attempt.wins;
+            *first = row.attempt.min(*first);
             self.issues.ran_again += u64::from(attempt.repeated);
             match attempt.ended {
                 Ended::Succeeded => {}
@@ -114,8 +116,21 @@ impl Collector {
             }
         }
         self.counts.tasks += tasks.len() as u64;
-        self.issues.never_succeeded += tasks.values().filter(|won| !**won).count() as u64;
+        self.issues.never_succeeded += tasks.values().filter(|(won, _)| !won).count() as u64;
+        if is_first {
+            self.issues.without_first += without_first(tasks.into_values().map(|(_, first)| first).collect());
+        }
     }
+}
+
+/// Returns how many tasks lack their first attempts, from the lowest number of each; 0 stands for none. Where fewer tasks have the lowest of
+/// all than there are numbers, these are no numbers of attempts, but names.
+fn without_first(mut lowest: Vec<u16>) -> u64 {
+    lowest.retain(|number| *number > 0);
+    lowest.sort_unstable();
+    let have_first = lowest.iter().take_while(|number| lowest.first() == Some(number)).count();
+    let numbers = lowest.chunk_by(|a, b| a == b).count();
+    if have_first < numbers { 0 } else { (lowest.len() - have_first) as u64 }
 }
 
 /// How long an application took, from the first submission or start to the last end, in seconds.
@@ -124,4 +139,18 @@ fn seconds(attempts: &[Attempt<'_>]) -> f64 {
     let began = |(row, (start, _)): (&Held, (f64, f64))| if row.submitted <= start { row.submitted } else { start };
     let from = times().map(began).fold(f64::INFINITY, f64::min);
     times().map(|(_, (_, end))| end).fold(f64::NEG_INFINITY, f64::max).max(from) - from
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_first;
+
+    #[test]
+    fn tasks_without_their_first_attempts_are_counted() {
+        assert_eq!(without_first(vec![1, 3, 1, 1, 2, 0]), 2);
+        // Numbers that are unknown, or the same for all.
+        assert_eq!((without_first(vec![0, 0]), without_first(vec![2, 2])), (0, 0));
+        // Ids of attempts.
+        assert_eq!(without_first(vec![4, 2, 9, 5]), 0);
+    }
 }

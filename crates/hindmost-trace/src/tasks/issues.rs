@@ -26,6 +26,8 @@ pub(crate) struct Issues {
     pub can_name_states: bool,
     /// Where the log is cut.
     cut: Option<String>,
+    /// The file that is being read, if the log is a folder.
+    pub file: String,
     /// Attempts without a start or an end.
     pub untimed: Occurrences<u64>,
     /// Times that can't be read, of attempts that are counted: what is written, and where.
@@ -46,6 +48,8 @@ pub(crate) struct Issues {
     pub repeated: u64,
     /// Attempts that began after their task had succeeded.
     pub ran_again: u64,
+    /// Tasks whose first attempts are not in the log.
+    pub without_first: u64,
     /// Tasks that never succeeded.
     pub never_succeeded: u64,
     /// What else the reader says, once.
@@ -56,6 +60,16 @@ impl Issues {
     /// Records a row that can't be read.
     pub(crate) fn unreadable(&mut self, line: u64, why: &str) {
         self.unreadable.add(|| (line, why.to_owned()));
+    }
+
+    /// Records that JSON ends early, or can't be read from somewhere on.
+    pub(crate) fn json(&mut self, error: &serde_json::Error) {
+        let (line, why) = (error.line() as u64, error.to_string());
+        if error.is_eof() {
+            self.cut(format!("in line {line}"));
+        } else {
+            self.unreadable(line, why.split(" at line ").next().unwrap_or(&why));
+        }
     }
 
     /// Records a row that is no attempt. `what` says what such rows are.
@@ -108,7 +122,8 @@ impl Issues {
 
     /// Records where the log is cut.
     pub(crate) fn cut(&mut self, at: String) {
-        self.cut.get_or_insert(at);
+        let of = if self.file.is_empty() { String::new() } else { format!(" of {}", self.file) };
+        self.cut.get_or_insert(at + &of);
     }
 
     /// Adds a note, unless it is there.
@@ -164,6 +179,7 @@ impl Issues {
             (self.repeated, "row repeats", "rows repeat", "an attempt with the same task, node and times; each attempt counts once."),
             (self.ran_again, "attempt", "attempts", "began after the task had succeeded (its result was lost, or the work was run again); \
               left out of replays."),
+            (self.without_first, "task has", "tasks have", "no first attempt in the log, by the numbers of their attempts: earlier ones are missing."),
             (self.never_succeeded, "task", "tasks", "never succeeded; left out of replays."),
         ]);
         warnings.extend(self.notes.iter().cloned());

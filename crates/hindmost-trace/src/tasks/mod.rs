@@ -1,5 +1,6 @@
 //! Reads logs of which each row is an attempt: tables, Slurm's accounting, job logs of GNU parallel, traces of Nextflow,
-//! timelines of Ray and lists of its tasks, and queries of Trino.
+//! timelines of Ray and lists of its tasks, queries of Trino, jobs of Flink, Dask's streams of tasks, Snakemake's metadata, HTCondor's event
+//! logs and SWF.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -12,12 +13,13 @@
 //! | `recording.rs` | the rows of an application as a recording |
 //! | `shared.rs` | the slots that jobs share |
 //! | `long_tasks.rs` | tasks that are long in several jobs |
+//! | `folders.rs` | the files of a log that is a folder |
 //! | `issues.rs` | rows that were left out, as warnings |
 //! | `delimited.rs`, `units.rs` | fields of a row; times, durations and amounts of bytes |
 //! | `lines.rs`, `header.rs` | lines of a log, and rows under a header that names their fields |
 //!
 //! The readers themselves are modules next to this one: [`crate::table`], `slurm`, `parallel`, `nextflow`, `ray`,
-//! `trino`.
+//! `trino`, `flink`, `dask`, `snakemake`, `condor`, `swf`.
 //!
 //! **Winners.** The first attempt of a task to succeed wins it. An attempt counts as a copy if the log says so, or if it
 //! began while another attempt of its task was running.
@@ -35,6 +37,7 @@ mod attempts;
 mod collect;
 pub(crate) mod delimited;
 mod finish;
+pub(crate) mod folders;
 pub(crate) mod header;
 mod held;
 mod issues;
@@ -47,10 +50,16 @@ mod shared;
 mod tests;
 pub(crate) mod units;
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
 use crate::error::TraceError;
-use crate::format::{Beginning, Format, Kind, LOOKED_AT, Source, TaskFormat};
+use crate::format::{Beginning, Format, Input, Kind, LOOKED_AT, Source, TaskFormat};
 use crate::reading::compression::Plain;
+use crate::reading::progress::{OnProgress, Progress};
 use crate::reading::sniff::refuse;
+use crate::reading::warnings::some;
 use crate::reading::window::Window;
 use crate::recorder::Recorder;
 use crate::summary::TraceSummary;
@@ -69,8 +78,68 @@ pub(crate) struct Rows<'a> {
     pub format: TaskFormat,
     /// Returns whether a log with this decompressed beginning is of the format.
     pub is_one: fn(&[u8]) -> bool,
+    /// How a folder is a log; `None` if a log is one file.
+    pub in_folders: Option<InFolders>,
     /// Gives all rows to a collector. The text is the log's name in errors.
     pub read: &'a (dyn Fn(Window<'_>, &str, &mut Collector) -> Result<(), TraceError> + Sync),
+}
+
+/// How a folder of files is a log.
+#[derive(Clone, Copy)]
+pub(crate) struct InFolders {
+    /// Returns whether a file with this beginning is one of the log's.
+    pub is_part: fn(&[u8]) -> bool,
+    /// Whether the files are lines of one log; otherwise each is read alone.
+    pub are_lines: bool,
+}
+
+impl Rows<'_> {
+    /// Gives all rows of a folder to a collector.
+    fn read_folder(
+        &self,
+        (folder, how): (&Path, InFolders),
+        progress: Option<OnProgress<'_>>,
+        collector: &mut Collector,
+    ) -> Result<(), TraceError> {
+        let files = folders::find(folder, how.is_part).unwrap_or_default();
+        let name = folder.display().to_string();
+        if files.left_out > 0 {
+            let files = some(files.left_out, "file", "files");
+            collector.issues.note(format!("{files} in the folder belong to no such log, and were left out."));
+        }
+        let mut progress = Progress::new(progress, Some(files.bytes()));
+        if how.are_lines {
+            return (self.read)(opened(progress.watch_all(files.joined()), &name)?, &name, collector);
+        }
+        let mut first_error = None;
+        for path in files.paths {
+            let name = path.display().to_string();
+            collector.issues.file = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
+            let file = File::open(&path).map_err(|source| TraceError::Open { path, source });
+            match file.and_then(|file| (self.read)(opened(progress.watch(file), &name)?, &name, collector)) {
+                Ok(()) => {}
+                // Such as the archive of an application, beside those of its jobs.
+                Err(error @ TraceError::NoAttempt { .. }) => first_error = first_error.or(Some(error)),
+                Err(error) => {
+                    collector.issues.note(format!("A file was left out: {error}."));
+                    first_error = first_error.or(Some(error));
+                }
+            }
+        }
+        collector.issues.file.clear();
+        first_error.filter(|_| !collector.found_any()).map_or(Ok(()), Err)
+    }
+}
+
+/// Opens a log, and holds its beginning, without a byte order mark.
+fn opened<'r>(reader: impl Read + 'r, name: &str) -> Result<Window<'r>, TraceError> {
+    let failed = |source| TraceError::Read { name: name.to_owned(), position: 0, source };
+    let mut window = Window::new(Plain::new(reader).map_err(failed)?);
+    window.hold(LOOKED_AT).map_err(failed)?;
+    if window.held().starts_with("\u{feff}".as_bytes()) {
+        window.take(3);
+    }
+    Ok(window)
 }
 
 impl Format for Rows<'_> {
@@ -83,22 +152,28 @@ impl Format for Rows<'_> {
     }
 
     fn read(&self, source: Source<'_>, recorder: &mut Recorder) -> Result<TraceSummary, TraceError> {
-        let (name, reader) = source.stream()?;
-        let failed = |source| TraceError::Read { name: name.clone(), position: 0, source };
-        let mut window = Window::new(Plain::new(reader).map_err(failed)?);
-        let beginning = window.hold(LOOKED_AT).map_err(failed)?;
-        if let Err(error) = refuse(beginning, &name)
-            // GNU parallel writes a line feed within a command as a zero byte.
-            && !(self.format == TaskFormat::Parallel && matches!(error, TraceError::Binary { .. }))
-        {
-            return Err(error);
-        }
-        if beginning.starts_with("\u{feff}".as_bytes()) {
-            window.take(3);
-        }
         let mut collector = Collector::new(std::mem::take(recorder));
-        name.rsplit('/').next().unwrap_or(&name).clone_into(&mut collector.name);
-        (self.read)(window, &name, &mut collector)?;
+        let name = match (source.input, self.in_folders) {
+            (Input::Folder(path), Some(how)) => {
+                let name = path.display().to_string();
+                name.rsplit('/').next().unwrap_or(&name).clone_into(&mut collector.name);
+                self.read_folder((path, how), source.progress, &mut collector)?;
+                name
+            }
+            (input, _) => {
+                let (name, reader) = Source { input, progress: source.progress }.stream()?;
+                let window = opened(reader, &name)?;
+                if let Err(error) = refuse(window.held(), &name)
+                    // GNU parallel writes a line feed within a command as a zero byte.
+                    && !(self.format == TaskFormat::Parallel && matches!(error, TraceError::Binary { .. }))
+                {
+                    return Err(error);
+                }
+                name.rsplit('/').next().unwrap_or(&name).clone_into(&mut collector.name);
+                (self.read)(window, &name, &mut collector)?;
+                name
+            }
+        };
         if !collector.found_any() {
             let (format, why) = (self.format.name(), collector.why_none());
             return Err(TraceError::NoAttempt { name, format, why });

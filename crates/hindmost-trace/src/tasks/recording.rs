@@ -65,7 +65,10 @@ impl Collector {
             let within = if have == Jobs::Apart { application.jobs.get(of_job) } else { "" };
             let job = Some(if within.is_empty() { title } else { within }.to_owned());
             let work = application.works.get(phase as usize).filter(|work| !work.is_empty()).map(ToString::to_string);
-            PhaseRows { phase, name: name_of(application, phase), work, job, of_job, ..PhaseRows::default() }
+            let name = name_of(application, phase);
+            let key = (application.name.to_string(), name.clone().unwrap_or_default());
+            let waits_for = self.waits_for.get(&key).cloned();
+            PhaseRows { phase, name, work, job, of_job, waits_for, ..PhaseRows::default() }
         };
         let mut without_times: FxHashMap<(u32, u32), Vec<AttemptRow>> = FxHashMap::default();
         for attempt in attempts {

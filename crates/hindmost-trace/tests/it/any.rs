@@ -148,3 +148,38 @@ fn findings_and_diagnoses_have_the_same_waiting_time() {
         assert_eq!(found, [seconds; 2], "{tasks} tasks");
     }
 }
+
+#[test]
+fn logs_of_attempts_are_read_up_to_a_cut() {
+    let logs: [(&str, &[u8]); 7] = [
+        ("flink", include_bytes!("fixtures/flink/task_manager_lost.json")),
+        ("dask", include_bytes!("fixtures/dask/stream.json")),
+        ("dask", include_bytes!("fixtures/dask/stream_pandas.csv")),
+        ("dask", include_bytes!("fixtures/dask/transitions_lost.json")),
+        ("snakemake", include_bytes!("fixtures/snakemake/outputs.jsonl")),
+        ("condor", include_bytes!("fixtures/condor/events.log")),
+        ("swf", include_bytes!("fixtures/swf/eight_jobs.swf")),
+    ];
+    for (format, log) in logs {
+        let attempts = |log: &[u8]| {
+            diagnose_stream(log, "log").map_or(0, |(summary, ..)| {
+                assert_eq!(summary.format, format);
+                summary.attempts
+            })
+        };
+        let whole = attempts(log);
+        let mut before = 0;
+        for cut in (0..log.len()).step_by(311) {
+            let found = attempts(&log[..cut]);
+            assert!((before..=whole).contains(&found), "{format} has {found} attempts of {whole} in {cut} bytes");
+            before = found;
+        }
+        assert!(before > 0 && whole > 0, "{format}");
+        // Damage does not stop the reader.
+        for at in (0..log.len()).step_by(577) {
+            let mut damaged = log.to_vec();
+            damaged[at] = b'\xff';
+            let _ = diagnose_stream(&damaged[..], "log");
+        }
+    }
+}

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::reading::{counts_at, counts_of, open};
 use crate::support::packed;
-use hindmost_trace::Kind;
-use hindmost_trace::TraceError;
 use hindmost_trace::log::kind;
+use hindmost_trace::{Kind, TaskFormat, TraceError};
 
 /// Returns a log of one job with `tasks` tasks. If not `ended`, the log has no end of the application.
 fn log(id: &str, attempt: Option<u32>, tasks: u32, ended: bool) -> String {
@@ -291,4 +290,61 @@ fn parts_of_several_applications_stay_apart() {
         mentions(&summary.warnings, "The directory holds 2 applications");
         assert_eq!(summary.warnings.len(), 1, "{:?}", summary.warnings);
     }
+}
+
+/// Writes files in folders below a folder.
+fn write_all(within: &Path, files: &[(&str, &str)]) {
+    for (name, text) in files {
+        let path = within.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+#[test]
+fn jobs_of_flink_are_read_from_the_folder_of_archives() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, other) = (include_str!("fixtures/flink/retry.json"), include_str!("fixtures/flink/fail.json"));
+    let summary = r#"{"archive":[{"path":"/applications/overview","json":"{\"applications\":[]}"}]}"#;
+    write_all(
+        folder.path(),
+        &[
+            ("c/applications/a/application-summary", summary),
+            ("c/applications/a/jobs/a", one),
+            ("c/applications/b/jobs/b", other),
+        ],
+    );
+    assert_eq!(kind(folder.path()).unwrap(), Kind::Tasks(TaskFormat::Flink));
+    let found = counts_at(folder.path(), None).unwrap();
+    assert_eq!((found.jobs, found.tasks, found.attempts), (2, 14 + 10, 19 + 13));
+    assert!(hindmost_trace::log::parts(folder.path()).is_empty());
+    // Of an archive that is cut, a part is read, and the others are.
+    write_all(folder.path(), &[("c/applications/a/jobs/a", &one[..one.len() / 2])]);
+    let cut = counts_at(folder.path(), None).unwrap();
+    assert!(cut.attempts > 13 && cut.attempts < 19 + 13, "{}", cut.attempts);
+    assert!(cut.warnings[0].contains("is cut short in line 1 of c/applications/a/jobs/a"), "{:?}", cut.warnings);
+    // With a file of another kind among the first ones it is no such folder.
+    write_all(folder.path(), &[("c/applications/a/readme", "text")]);
+    assert!(matches!(kind(folder.path()), Err(TraceError::Directory { .. })));
+    assert!(!hindmost_trace::log::parts(folder.path()).is_empty());
+}
+
+#[test]
+fn the_metadata_of_snakemake_is_one_log() {
+    let folder = tempfile::tempdir().unwrap();
+    // Each output has a file, without a line feed at its end. Of long names, the first part is a folder.
+    for (number, record) in include_str!("fixtures/snakemake/outputs.jsonl").lines().enumerate() {
+        let within = if number == 0 { "@Zm9v/" } else { "" };
+        write_all(folder.path(), &[(&format!("{within}YS4{number}LnR4dA=="), record)]);
+    }
+    assert_eq!(kind(folder.path()).unwrap(), Kind::Tasks(TaskFormat::Snakemake));
+    let found = counts_at(folder.path(), None).unwrap();
+    assert_eq!((found.tasks, found.attempts), (6, 6));
+    // Beyond the first files, others are left out.
+    write_all(folder.path(), &[("zz", "text")]);
+    assert!(kind(folder.path()).is_err());
+    for number in 0..5 {
+        write_all(folder.path(), &[(&format!("b{number}"), include_str!("fixtures/snakemake/last_tries.jsonl"))]);
+    }
+    assert!(counts_at(folder.path(), None).unwrap().warnings.iter().any(|one| one.starts_with("1 file in the folder")));
 }

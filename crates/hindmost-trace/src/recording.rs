@@ -249,6 +249,8 @@ pub struct TaskTimes {
     pub spilled: f32,
     /// How far away its input was: 0 in its process or unknown, 1 on its node, 2 in its rack, 3 anywhere.
     pub distance: u8,
+    /// True if its result was so large that the driver fetched it.
+    pub fetched_result: bool,
     /// True if it read more from files than from shuffles.
     pub reads_files: bool,
 }

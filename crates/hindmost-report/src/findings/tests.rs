@@ -298,12 +298,14 @@ fn a_part_names_its_longest_phase_and_single_tasks() {
         no_job: NoJobTime::default(),
     };
     assert_eq!(longest(&part), "phase 4 (2 tasks): 10%");
-    let said = details(&part, &whole, hindmost_core::metrics::Workers::Executors);
-    assert_eq!(
-        said,
-        [
+    let mut of = Diagnosis { workers: hindmost_core::metrics::Workers::Executors, ..Diagnosis::default() };
+    let said = |set: &str| {
+        format!(
             "Of this time, 45.0 s (75.0%) went by in 14 phases of a single task: Spark starts a copy of such a task only after \
-         spark.speculation.task.duration.threshold."
-        ]
-    );
+             spark.speculation.task.duration.threshold ({set})."
+        )
+    };
+    assert_eq!(details(&part, &whole, &of), [said("not set")]);
+    of.settings.insert("spark.speculation.task.duration.threshold".to_owned(), "5s".to_owned());
+    assert_eq!(details(&part, &whole, &of), [said("5s in the log")]);
 }

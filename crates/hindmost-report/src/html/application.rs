@@ -98,7 +98,7 @@ pub(super) fn add_findings(document: &mut Document, one: &Diagnosis) {
     let cures = worth().filter_map(|part| Some(capitalised(&cure_of_part(part, one)?)));
     let ended = one.unsuccessful.map(|ended| unsuccessful(ended).to_owned());
     let slow_nodes = nodes(one).filter(|_| !one.slow_nodes.is_empty());
-    let details = worth().flat_map(|part| details(part, time, one.workers));
+    let details = worth().flat_map(|part| details(part, time, one));
     let first = failing_nodes(one).into_iter().chain(ended).chain(slow_nodes).chain(cures).chain(details);
     document.list(first.chain(task_time(&one.task_time)).chain(lost(one, time)));
     if let Some(timeline) = &one.timeline {

@@ -397,7 +397,7 @@ mod tests {
     use hindmost_core::workload::{
         Durations, JobSpec, NodeHistory, PhaseSpec, Situated, SituatedAttempt, SituatedEnd, SituatedTask, WorkloadJob,
     };
-    use hindmost_trace::replay::{RecordedNode, RecordedWorld};
+    use hindmost_trace::replay::{PhaseLag, RecordedJob, RecordedNode, RecordedWorld};
 
     use super::*;
 
@@ -491,6 +491,16 @@ mod tests {
             "the program did not divide them itself"
         );
         assert!(tried(&of_phases(&[8, 4], None), 0.0).is_empty(), "as many tasks as slots");
+    }
+
+    #[test]
+    fn slots_are_no_reason_for_a_wait_while_the_driver_stood_still() {
+        let mut one = of_phases(&[8], None);
+        let waits = PhaseLag::HeldBack { together: 0.0, each: vec![0.0, 12.0] };
+        one.world.recorded.jobs = vec![RecordedJob { lags: vec![waits], ..RecordedJob::default() }];
+        assert_eq!(tried(&one, 0.0)[0].0, "no wait for nearer slots");
+        one.world.recorded.stood_still = 10.0;
+        assert!(tried(&one, 0.0).is_empty());
     }
 
     #[test]

@@ -500,7 +500,7 @@ fn failures(failures: &[FailureCost], wall_time: &WallTime) -> Option<String> {
     }
     (attempts > 0).then(|| {
         format!(
-            "{} failed: {}. They cost {} of machine time, and for {} of the wall time only repeated work ran.",
+            "{} failed: {}. They cost {} of machine time, and for {} of the wall time only repeated or lost work ran.",
             counted(attempts, "attempt"),
             said.join(", "),
             duration(seconds),

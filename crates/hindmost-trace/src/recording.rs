@@ -61,6 +61,8 @@ pub struct Recording {
     pub phases: Vec<PhaseRows>,
     /// Phases of which no attempt has known times.
     pub without_times: Vec<PhaseRows>,
+    /// For how long what starts attempts stood still while jobs ran, in seconds, so that slots were free although tasks waited.
+    pub stood_still: f64,
     /// Attempts whose end the log does not have, although they had slots.
     pub unended: Vec<Unended>,
     /// Failed attempts and their seconds, by reason.

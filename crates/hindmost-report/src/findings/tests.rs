@@ -309,3 +309,17 @@ fn a_part_names_its_longest_phase_and_single_tasks() {
     of.settings.insert("spark.speculation.task.duration.threshold".to_owned(), "5s".to_owned());
     assert_eq!(details(&part, &whole, &of), [said("5s in the log")]);
 }
+
+#[test]
+fn phases_of_few_tasks_are_not_judged_without_a_word() {
+    use hindmost_core::metrics::{PhaseSpan, SlotTimeline};
+
+    let of = |tasks: u64, stragglers: u64| {
+        let span = PhaseSpan { phase: 0, name: None, tasks, from: 0.0, to: 8.0, machine_seconds: 8.0 };
+        let timeline = Some(SlotTimeline { phases: vec![span], ..SlotTimeline::default() });
+        let mut one = Diagnosis { timeline, ..Diagnosis::default() };
+        one.stragglers.tasks = stragglers;
+        crate::diagnosis::small_phases(&one).is_some()
+    };
+    assert_eq!([of(3, 0), of(4, 0), of(3, 1)], [true, false, false]);
+}

@@ -43,6 +43,7 @@ pub(super) fn close(
     recording.executors = application.executors.recorded(oddities);
     tally.decommissioned += decommissioned::leave(&mut recording, &decommissioned);
     for pause in pauses::take_out(&mut recording) {
+        recording.stood_still += pause.seconds;
         tally.pauses += 1;
         tally.paused += (pause.seconds * 1000.0).round() as u64;
         tally.ended_in_pauses += pause.attempts;

@@ -3,7 +3,7 @@
 
 /// What names of stages and jobs of Spark Connect begin with.
 const NAMED: &str = "Spark Connect - session_id: ";
-/// How much of an operation's id tells it from others.
+/// How many characters of an operation's id are enough to name it.
 const SHORT: usize = 8;
 
 /// Returns the name of the operation of Spark Connect to which a job with these tags belongs: `Spark Connect nightly-report, user ann,

@@ -1,4 +1,4 @@
-//! Decommissioned executors. They take no more tasks from when they are asked to leave, which the log does not say. Their removal follows
+//! Decommissioned executors. They take no more tasks once they are to leave, which the log does not record. Their removal follows
 //! when their blocks have moved, or not at all if the application ends before.
 
 use crate::recording::Recording;

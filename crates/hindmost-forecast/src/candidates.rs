@@ -395,7 +395,13 @@ fn bytes(text: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use hindmost_trace::replay::RecordedWorld;
+    use std::sync::Arc;
+
+    use hindmost_core::metrics::{SingleTasks, Spent};
+    use hindmost_core::workload::{
+        Durations, JobSpec, NodeHistory, PhaseSpec, Situated, SituatedAttempt, SituatedEnd, SituatedTask, WorkloadJob,
+    };
+    use hindmost_trace::replay::{PhaseLag, RecordedJob, RecordedNode, RecordedWorld};
 
     use super::*;
 
@@ -413,7 +419,7 @@ mod tests {
         let application = RecordedApplication {
             jobs: Vec::new(),
             executors: Vec::new(),
-            world: World::of_spark(recorded, Some(version)),
+            world: World::of_spark(recorded, Some(version), (&[], false)),
             version: crate::version::version(version),
             is_sql: true,
         };
@@ -423,6 +429,90 @@ mod tests {
             .iter()
             .map(|one| format!("{}={}", one.name.trim_start_matches("spark.sql.adaptive."), one.value));
         names.collect()
+    }
+
+    /// An application of Spark on two executors of two slots, whose jobs have one phase each with so many tasks of 4 s. With a `slowness`,
+    /// the first executor was that many times as slow as the other.
+    fn of_phases(tasks: &[u32], slowness: Option<f64>) -> RecordedApplication {
+        let attempt =
+            SituatedAttempt { seconds: 4.0, ended: SituatedEnd::Finished, met: 1.0, slowness: 1.0, again_after: 0.0 };
+        let task = SituatedTask { attempts: vec![attempt], input: 1.0, garbage: 1.0, residual: 1.0 };
+        let nodes = Arc::new(vec![NodeHistory { slowness, ..NodeHistory::default() }]);
+        let job = |(at, tasks): (usize, &u32)| {
+            let spec = JobSpec::new("job", vec![PhaseSpec::new(format!("stage {at}"), *tasks, 4.0)]);
+            let (tasks, nodes) = (vec![task.clone(); *tasks as usize], nodes.clone());
+            let phase = Situated { tasks, typical: 4.0, first_wave: 1.0, gap: 0.0, moves: false, nodes };
+            WorkloadJob { spec, durations: vec![Durations::Situated(Arc::new(phase))] }
+        };
+        let executor = |host: &str| RecordedNode {
+            name: "1".to_owned(),
+            host: host.to_owned(),
+            slots: 2,
+            slots_known: true,
+            added: None,
+            removed: None,
+        };
+        let executors = vec![executor("n1"), executor("n2")];
+        RecordedApplication {
+            jobs: tasks.iter().enumerate().map(job).collect(),
+            world: World::of_spark(RecordedWorld::default(), None, (&executors, false)),
+            executors,
+            version: None,
+            is_sql: false,
+        }
+    }
+
+    /// The titles and conditions of what is tried if phases had fewer tasks than slots for half of the wall time, those of a single task
+    /// for so many of its seconds.
+    fn tried(application: &RecordedApplication, single: f64) -> Vec<(String, &'static str)> {
+        let few = TimePart {
+            what: Spent::FewTasks,
+            seconds: 20.0,
+            share: 0.5,
+            used_share: None,
+            first_wave_share: None,
+            lost_share: None,
+            phases: Vec::new(),
+            single_tasks: Some(SingleTasks { phases: 1, seconds: single }),
+        };
+        let bound = candidates(application, &[few]).into_iter().filter_map(|one| Some((one.title, one.condition?)));
+        bound.collect()
+    }
+
+    #[test]
+    fn small_phases_are_divided_unless_their_tasks_came_one_after_another() {
+        let divided = |phase: &str| {
+            let how = "(repartition before it, or smaller splits of files)";
+            vec![(
+                format!("as many tasks as slots in phases with fewer, such as {phase} {how}"),
+                "if the work can be divided like that",
+            )]
+        };
+        assert_eq!(tried(&of_phases(&[8, 2, 3], None), 0.0), divided("stage 2"));
+        assert_eq!(tried(&of_phases(&[8, 1, 1, 3], None), 8.0), divided("stage 3"));
+        assert!(
+            tried(&of_phases(&[8, 1, 1, 1, 1, 1], None), 20.0).is_empty(),
+            "the program did not divide them itself"
+        );
+        assert!(tried(&of_phases(&[8, 4], None), 0.0).is_empty(), "as many tasks as slots");
+    }
+
+    #[test]
+    fn slots_are_no_reason_for_a_wait_while_the_driver_stood_still() {
+        let mut one = of_phases(&[8], None);
+        let waits = PhaseLag::HeldBack { together: 0.0, each: vec![0.0, 12.0] };
+        one.world.recorded.jobs = vec![RecordedJob { lags: vec![waits], ..RecordedJob::default() }];
+        assert_eq!(tried(&one, 0.0)[0].0, "no wait for nearer slots");
+        one.world.recorded.stood_still = 10.0;
+        assert!(tried(&one, 0.0).is_empty());
+    }
+
+    #[test]
+    fn slow_nodes_are_named_as_hosts() {
+        let if_mended = "if it is mended or replaced, and the node is why its tasks were slow";
+        let expected = vec![("node n1 as fast as the others".to_owned(), if_mended)];
+        assert_eq!(tried(&of_phases(&[8], Some(2.6)), 0.0), expected);
+        assert!(tried(&of_phases(&[8], Some(0.9)), 0.0).is_empty(), "faster ones");
     }
 
     #[test]

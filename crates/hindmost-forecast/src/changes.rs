@@ -120,8 +120,11 @@ pub(crate) fn phase_with_few_tasks<'a>(application: &'a RecordedApplication, par
 }
 
 /// True if slots were free for a while between tasks, or while something else than slots held tasks back, or executors were not used
-/// although tasks waited.
+/// although tasks waited. Where the driver stood still, slots were free because of that.
 pub(crate) fn waits(application: &RecordedApplication) -> bool {
+    if application.world.recorded.stood_still > 0.0 {
+        return false;
+    }
     let is_unused = |one: &Presence| one.added.unwrap_or(0.0) > one.registered.unwrap_or(0.0) + LONG;
     let lags = application.world.recorded.jobs.iter().flat_map(|job| &job.lags);
     if lags.into_iter().any(|lag| matches!(lag, PhaseLag::HeldBack { .. })) {

@@ -116,7 +116,7 @@ mod tests {
         let application = RecordedApplication {
             jobs: Vec::new(),
             executors: Vec::new(),
-            world: World::of_spark(recorded, None),
+            world: World::of_spark(recorded, None, (&[], false)),
             version: None,
             is_sql: false,
         };

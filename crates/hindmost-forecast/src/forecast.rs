@@ -111,7 +111,8 @@ pub fn advice(
             found.not_offered.push(without_copies());
             continue;
         }
-        let is_copies = matches!(candidate.change, Change::Policy(_)) && !candidate.settings.is_empty();
+        let is_of_engine = |policy: &PolicySpec| policy.system == "spark" || !candidate.settings.is_empty();
+        let is_copies = matches!(&candidate.change, Change::Policy(policy) if is_of_engine(policy));
         if is_copies && copies_nothing(application) {
             if found.not_offered.iter().all(|text| text != ONE_HOST) {
                 found.not_offered.push(ONE_HOST.to_owned());

@@ -36,7 +36,7 @@ impl RecordedApplication {
         let header = application.header().cloned();
         let Replay { mut jobs, nodes, world, had_copies, .. } = application.into_replay()?;
         let world = match kind {
-            Kind::Spark => World::of_spark(world?, engine_version.as_deref()),
+            Kind::Spark => World::of_spark(world?, engine_version.as_deref(), (&nodes, had_copies)),
             Kind::Hadoop => World::of_hadoop(world?, had_copies),
             Kind::Tasks(format) => World::of_tasks(world?, format),
             Kind::Journal => World::of_journal(world?, &header?)?,

@@ -117,7 +117,7 @@ mod tests {
         RecordedApplication {
             jobs: Vec::new(),
             executors: Vec::new(),
-            world: World::of_spark(recorded, Some(version)),
+            world: World::of_spark(recorded, Some(version), (&[], false)),
             version: super::super::version::version(version),
             is_sql: true,
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::recorded::RecordedApplication;
-use crate::world::Engine;
+use crate::world::{Engine, are_on_one_host};
 
 /// Fewest tasks from which conclusions about copies are drawn.
 const FEW: usize = 50;
@@ -79,10 +79,7 @@ pub(crate) fn writes_directly(settings: &BTreeMap<String, String>) -> Option<&st
 
 /// True if Spark would start no copy, because all executors are on one host.
 pub(crate) fn copies_nothing(application: &RecordedApplication) -> bool {
-    let mut hosts = application.executors.iter().map(|one| &one.host);
-    let first = hosts.next();
-    application.world.engine == Engine::Spark
-        && first.is_some_and(|first| !first.is_empty() && hosts.all(|host| host == first))
+    application.world.engine == Engine::Spark && are_on_one_host(&application.executors)
 }
 
 #[cfg(test)]

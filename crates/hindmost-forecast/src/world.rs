@@ -12,7 +12,7 @@ use hindmost_math::statistics::{mean, student_interval};
 use hindmost_policies::catalogue::{self, spec::PolicySpec};
 use hindmost_sim::driver::{AsRecorded, Lag, Outage, RunResult, Setup};
 use hindmost_trace::TaskFormat;
-use hindmost_trace::replay::{PhaseLag, Presence, RecordedWorld};
+use hindmost_trace::replay::{PhaseLag, Presence, RecordedNode, RecordedWorld};
 
 /// Jobs in the order of their arrival.
 pub(crate) const FIRST_IN_FIRST_OUT: &str = "fifo";
@@ -47,9 +47,15 @@ pub struct World {
 }
 
 impl World {
-    /// The world of an application of Spark `version`, if the log has it.
-    pub fn of_spark(recorded: RecordedWorld, version: Option<&str>) -> World {
-        let policy = spark_policy(&recorded.settings, version);
+    /// The world of an application of Spark `version`, if the log has it. Spark starts copies on other hosts only: on one host it starts
+    /// none, whatever its settings are, unless the log shows copies.
+    pub fn of_spark(
+        recorded: RecordedWorld,
+        version: Option<&str>,
+        (executors, had_copies): (&[RecordedNode], bool),
+    ) -> World {
+        let can_copy = had_copies || !are_on_one_host(executors);
+        let policy = if can_copy { spark_policy(&recorded.settings, version) } else { PolicySpec::of("none") };
         World { engine: Engine::Spark, recorded, policy, order: FIRST_IN_FIRST_OUT.to_owned() }
     }
 
@@ -183,6 +189,13 @@ fn lag(recorded: &PhaseLag, are_held_back: bool) -> Lag {
     }
 }
 
+/// True if all executors are on one host, as far as the log names hosts.
+pub(crate) fn are_on_one_host(executors: &[RecordedNode]) -> bool {
+    let mut hosts = executors.iter().map(|one| &one.host);
+    let first = hosts.next();
+    first.is_some_and(|first| !first.is_empty() && hosts.all(|host| host == first))
+}
+
 /// Returns Spark's own policy with the settings of an application, or none if speculation was off.
 fn spark_policy(settings: &BTreeMap<String, String>, version: Option<&str>) -> PolicySpec {
     let value = |name: &str| settings.get(name).map(|value| value.trim());
@@ -264,6 +277,28 @@ mod tests {
         assert_eq!(policy(&[on], Some("4.0.0")), "spark(min_runtime=0.1,multiplier=3,quantile=0.9)");
         let settings = [on, ("spark.speculation.multiplier", "2"), ("spark.speculation.minTaskRuntime", "250ms")];
         assert_eq!(policy(&settings, None), "spark(min_runtime=0.25,multiplier=2,quantile=0.75)");
+    }
+
+    #[test]
+    fn spark_starts_no_copies_on_one_host() {
+        let ran = |hosts: &[&str], had_copies: bool| {
+            let node = |host: &&str| RecordedNode {
+                name: String::new(),
+                host: (*host).to_owned(),
+                slots: 1,
+                slots_known: true,
+                added: None,
+                removed: None,
+            };
+            let executors: Vec<RecordedNode> = hosts.iter().map(node).collect();
+            let mut recorded = RecordedWorld::default();
+            recorded.settings = BTreeMap::from([("spark.speculation".to_owned(), "true".to_owned())]);
+            World::of_spark(recorded, None, (&executors, had_copies)).policy.system
+        };
+        assert_eq!(ran(&["a", "b"], false), "spark");
+        assert_eq!(ran(&["a", "a"], false), "none");
+        assert_eq!(ran(&["a", "a"], true), "spark", "the log is right");
+        assert_eq!(ran(&["", ""], false), "spark", "hosts are not known");
     }
 
     #[test]

@@ -9,6 +9,8 @@ use crate::text::{capitalised, counted, duration, escaped, percent};
 /// The least gain that is worth a change, and the most that it may lose, as shares of the wall time.
 const WORTH: f64 = 0.02;
 const HARM: f64 = -0.01;
+/// Where the other policies are compared.
+const REPLAY: &str = " Other policies that the engine does not have are compared by hindmost replay.";
 /// The least core-hours that are shown as such.
 const SMALL: f64 = 0.005;
 
@@ -168,7 +170,11 @@ fn in_short(beginning: &str, others: &[&Recommended]) -> String {
         format!("{} ({} to {})", one.title, share(least), share(most))
     };
     let names: Vec<String> = others.iter().map(one).collect();
-    if names.is_empty() { String::new() } else { format!("{beginning}: {}.", names.join("; ")) }
+    // Policies that the engine does not have are no settings of it.
+    let is_other =
+        |one: &&&Recommended| one.is_about_copies && one.settings.is_empty() && one.policy.as_deref() != Some("none");
+    let all = if others.iter().any(|one| is_other(&one)) { REPLAY } else { "" };
+    if names.is_empty() { String::new() } else { format!("{beginning}: {}.{all}", names.join("; ")) }
 }
 
 #[cfg(test)]
@@ -225,7 +231,7 @@ mod tests {
             said.contains(&format!("{HELPS} 8.0% of the wall time (0.0% to 31.0%), which the engine does not have.")),
             "{said}"
         );
-        assert!(said.contains("Tried: copies by Hindmost's policy pace (0.0% to 31.0%)."), "{said}");
+        assert!(said.contains(&format!("Tried: copies by Hindmost's policy pace (0.0% to 31.0%).{REPLAY}")), "{said}");
         // At the limits.
         assert!(nothing(&advice(vec![pace(WORTH, [HARM, 0.31])], true)).starts_with(HELPS));
     }

@@ -21,6 +21,10 @@ const WORTH_SAYING: f64 = 0.01;
 pub(crate) const WORTH: f64 = 0.05;
 /// Fewest stragglers whose causes are given as shares.
 const FEWEST: u64 = 5;
+/// Fewest tasks of a phase of which it is known what is typical.
+const FEWEST_TASKS: u64 = 4;
+/// The setting after whose time Spark starts copies of tasks that have no others beside them.
+const THRESHOLD: &str = "spark.speculation.task.duration.threshold";
 /// Most reasons of failures that are listed.
 const REASONS: usize = 5;
 /// The least share of the attempts' time for which something that the log accounts for is named.
@@ -59,7 +63,7 @@ fn cure(what: Spent, diagnosis: &Diagnosis) -> Option<&'static str> {
         Spent::NoSlots => "jobs wait for slots: executors that start earlier, or are kept, shorten it",
         Spent::Scheduling => {
             "tasks wait although slots are free, or no attempt runs: waits for containers or for slots near the input, many \
-             very short tasks, or work of the driver between phases"
+             very short tasks, or work or pauses of the driver"
         }
         Spent::Retries if diagnosis.lost.failed > 0.0 => {
             "work is done again: the causes of the failures are worth more than any copy"
@@ -146,11 +150,12 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
     document.gap();
     for part in wall_time.parts.iter().filter(|part| part.share >= WORTH) {
         document.paragraphs(Role::Finding, cure_of_part(part, diagnosis));
-        document.paragraphs(Role::Finding, details(part, wall_time, diagnosis.workers));
+        document.paragraphs(Role::Finding, details(part, wall_time, diagnosis));
     }
     let sentences = [
         last(&diagnosis.finished_last),
         Some(stragglers(&diagnosis.stragglers, Some(diagnosis.workers))),
+        small_phases(diagnosis),
         cures(diagnosis),
         isolated(&diagnosis.stragglers),
         task_time(&diagnosis.task_time),
@@ -193,7 +198,7 @@ pub(crate) fn task_time(time: &TaskTime) -> Option<String> {
 }
 
 /// What else is known about a part of the wall time.
-pub(crate) fn details(part: &TimePart, wall_time: &WallTime, workers: Workers) -> Vec<String> {
+pub(crate) fn details(part: &TimePart, wall_time: &WallTime, diagnosis: &Diagnosis) -> Vec<String> {
     match part.what {
         Spent::NoJob => {
             let NoJobTime { before_first, between, after_last } = wall_time.no_job;
@@ -215,7 +220,7 @@ pub(crate) fn details(part: &TimePart, wall_time: &WallTime, workers: Workers) -
                 ),
                 (
                     part.first_wave_share,
-                    match workers {
+                    match diagnosis.workers {
                         Workers::Executors => {
                             "the excess of first waves: executors that are kept, or fewer of them, have fewer"
                         }
@@ -234,11 +239,14 @@ pub(crate) fn details(part: &TimePart, wall_time: &WallTime, workers: Workers) -
         Spent::FewTasks => {
             let single = part.single_tasks.filter(|single| single.seconds >= WORTH * part.seconds);
             let said = single.map(|single| {
-                let copies = match workers {
+                let copies = match diagnosis.workers {
                     Workers::Executors => {
-                        ": Spark starts a copy of such a task only after spark.speculation.task.duration.threshold"
+                        let threshold = diagnosis.settings.get(THRESHOLD);
+                        let set =
+                            threshold.map_or("not set".to_owned(), |value| format!("{} in the log", escaped(value)));
+                        format!(": Spark starts a copy of such a task only after {THRESHOLD} ({set})")
                     }
-                    Workers::Nodes => "",
+                    Workers::Nodes => String::new(),
                 };
                 format!(
                     "Of this time, {} ({}) went by in {} of a single task{copies}.",
@@ -400,6 +408,15 @@ pub(crate) fn stragglers(stragglers: &StragglersByCause, workers: Option<Workers
     )
 }
 
+/// Says where it is not known what is typical: without stragglers, that would seem to be known of all tasks.
+pub(crate) fn small_phases(diagnosis: &Diagnosis) -> Option<String> {
+    let phases = diagnosis.timeline.iter().flat_map(|timeline| &timeline.phases);
+    let is_small = diagnosis.stragglers.tasks == 0 && phases.into_iter().any(|phase| phase.tasks < FEWEST_TASKS);
+    is_small.then(|| {
+        format!("Of phases of fewer than {FEWEST_TASKS} tasks, the log does not show what is typical, so that tasks that hung there are not named.")
+    })
+}
+
 /// What helps against a cause of stragglers, where this runs the attempts; `None` for several applications together.
 fn cure_of(cause: Cause, workers: Option<Workers>) -> &'static str {
     match (cause, workers) {
@@ -483,7 +500,7 @@ fn failures(failures: &[FailureCost], wall_time: &WallTime) -> Option<String> {
     }
     (attempts > 0).then(|| {
         format!(
-            "{} failed: {}. They cost {} of machine time, and for {} of the wall time only repeated work ran.",
+            "{} failed: {}. They cost {} of machine time, and for {} of the wall time only repeated or lost work ran.",
             counted(attempts, "attempt"),
             said.join(", "),
             duration(seconds),

@@ -61,6 +61,8 @@ pub struct Recording {
     pub phases: Vec<PhaseRows>,
     /// Phases of which no attempt has known times.
     pub without_times: Vec<PhaseRows>,
+    /// For how long what starts attempts stood still while jobs ran, in seconds, so that slots were free although tasks waited.
+    pub stood_still: f64,
     /// Attempts whose end the log does not have, although they had slots.
     pub unended: Vec<Unended>,
     /// Failed attempts and their seconds, by reason.
@@ -251,6 +253,8 @@ pub struct TaskTimes {
     pub spilled: f32,
     /// How far away its input was: 0 in its process or unknown, 1 on its node, 2 in its rack, 3 anywhere.
     pub distance: u8,
+    /// True if its result was so large that the driver fetched it.
+    pub fetched_result: bool,
     /// True if it read more from files than from shuffles.
     pub reads_files: bool,
 }

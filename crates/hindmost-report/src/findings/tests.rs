@@ -298,12 +298,28 @@ fn a_part_names_its_longest_phase_and_single_tasks() {
         no_job: NoJobTime::default(),
     };
     assert_eq!(longest(&part), "phase 4 (2 tasks): 10%");
-    let said = details(&part, &whole, hindmost_core::metrics::Workers::Executors);
-    assert_eq!(
-        said,
-        [
+    let mut of = Diagnosis { workers: hindmost_core::metrics::Workers::Executors, ..Diagnosis::default() };
+    let said = |set: &str| {
+        format!(
             "Of this time, 45.0 s (75.0%) went by in 14 phases of a single task: Spark starts a copy of such a task only after \
-         spark.speculation.task.duration.threshold."
-        ]
-    );
+             spark.speculation.task.duration.threshold ({set})."
+        )
+    };
+    assert_eq!(details(&part, &whole, &of), [said("not set")]);
+    of.settings.insert("spark.speculation.task.duration.threshold".to_owned(), "5s".to_owned());
+    assert_eq!(details(&part, &whole, &of), [said("5s in the log")]);
+}
+
+#[test]
+fn phases_of_few_tasks_are_not_judged_without_a_word() {
+    use hindmost_core::metrics::{PhaseSpan, SlotTimeline};
+
+    let of = |tasks: u64, stragglers: u64| {
+        let span = PhaseSpan { phase: 0, name: None, tasks, from: 0.0, to: 8.0, machine_seconds: 8.0 };
+        let timeline = Some(SlotTimeline { phases: vec![span], ..SlotTimeline::default() });
+        let mut one = Diagnosis { timeline, ..Diagnosis::default() };
+        one.stragglers.tasks = stragglers;
+        crate::diagnosis::small_phases(&one).is_some()
+    };
+    assert_eq!([of(3, 0), of(4, 0), of(3, 1)], [true, false, false]);
 }

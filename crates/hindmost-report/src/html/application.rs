@@ -10,7 +10,7 @@ use super::{glossary, name, sentence};
 use crate::advice::add_advice;
 use crate::diagnosis::{
     AGAIN, COLUMNS, WORTH, after_failure, cause, cure_of_part, cure_with, details, failing_nodes, last, lost, mostly,
-    nodes, spent, stragglers, task_itself, task_time, title, unsuccessful, whole,
+    nodes, small_phases, spent, stragglers, task_itself, task_time, title, unsuccessful, whole,
 };
 use crate::document::{Document, Form, Frame, Picture, Role, Table, Text};
 use crate::figures::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
@@ -98,7 +98,7 @@ pub(super) fn add_findings(document: &mut Document, one: &Diagnosis) {
     let cures = worth().filter_map(|part| Some(capitalised(&cure_of_part(part, one)?)));
     let ended = one.unsuccessful.map(|ended| unsuccessful(ended).to_owned());
     let slow_nodes = nodes(one).filter(|_| !one.slow_nodes.is_empty());
-    let details = worth().flat_map(|part| details(part, time, one.workers));
+    let details = worth().flat_map(|part| details(part, time, one));
     let first = failing_nodes(one).into_iter().chain(ended).chain(slow_nodes).chain(cures).chain(details);
     document.list(first.chain(task_time(&one.task_time)).chain(lost(one, time)));
     if let Some(timeline) = &one.timeline {
@@ -118,6 +118,7 @@ pub(super) fn add_findings(document: &mut Document, one: &Diagnosis) {
     }
     document.heading(3, "Why stragglers were slow");
     document.paragraph(slow(&one.stragglers));
+    document.paragraphs(Role::Usual, small_phases(one));
     document.table(causes(&one.stragglers, Some(one.workers), &one.slow_nodes));
     document.paragraphs(Role::Usual, nodes(one));
     if let Some(variance) = &one.variance {

@@ -145,7 +145,8 @@ impl State {
     pub(super) fn spent(&self) -> Spent {
         // The engine uses the other slots only.
         let (used, slots) = (self.used() as f64, (self.slots - self.avoided.max(0)) as f64);
-        let [late, retries] = [SlotUse::Straggler, SlotUse::Retry].map(|what| self.uses[what as usize]);
+        let [late, retries, lost] =
+            [SlotUse::Straggler, SlotUse::Retry, SlotUse::Lost].map(|what| self.uses[what as usize]);
         if self.jobs <= 0 && self.used() <= self.killed || self.due > 0 && self.waiting <= 0 && self.used() == 0 {
             Spent::NoJob
         } else if self.slots <= 0 && self.used() == 0 {
@@ -154,7 +155,8 @@ impl State {
             Spent::Work
         } else if self.waiting > 0 || self.used() == 0 {
             Spent::Scheduling
-        } else if self.used() > late + retries {
+        // Beside a retry, attempts that will not win keep nothing waiting: their stage is given up when it fails.
+        } else if self.used() > late + retries + if retries > 0 { lost } else { 0 } {
             // More tasks are still to come.
             if self.tasks < self.slots as u64 || self.due > 0 { Spent::FewTasks } else { Spent::LastWave }
         } else if late > 0 {

@@ -111,6 +111,7 @@ fn median_times<'a>(rows: &(impl Iterator<Item = &'a AttemptRow> + Clone)) -> Ta
         delay: middle(&|times| times.delay),
         spilled: middle(&|times| times.spilled),
         distance: 0,
+        fetched_result: false,
         reads_files: false,
     }
 }

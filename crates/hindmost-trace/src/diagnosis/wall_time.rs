@@ -267,6 +267,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_lost_beside_a_retry_keeps_nothing_waiting() {
+        // A task fails at 1 and runs again until 3, beside an attempt of a phase that is given up.
+        let mut rows = vec![row(0, 0, 0.0, 1.0), row(0, 0, 1.0, 3.0)];
+        (rows[0].wins, rows[0].ended) = (false, Ended::Failed);
+        let given_up = AttemptRow { wins: false, ended: Ended::Killed, ..row(0, 0, 0.0, 3.0) };
+        let one = recording(vec![phase(rows), phase(vec![given_up])], vec![executor("h", 4)]);
+        assert!(parts(&one).contains(&(Spent::Retries, 2.0, 0.5)), "{:?}", parts(&one));
+    }
+
+    #[test]
     fn tasks_that_wait_while_slots_are_free_wait_for_the_scheduler() {
         let rows = vec![row(0, 0, 0.0, 2.0), row(1, 0, 1.0, 3.0)];
         let mut one = recording(vec![phase(rows)], vec![executor("h", 2)]);

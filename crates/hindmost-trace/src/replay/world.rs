@@ -53,6 +53,8 @@ pub struct RecordedWorld {
     pub failures: u64,
     /// The largest input of a task that took long because of it; `None` if there is no such task.
     pub skewed: Option<SkewedInput>,
+    /// For how long what starts attempts stood still while jobs ran, in seconds.
+    pub stood_still: f64,
     /// What its jobs show of tasks that are long.
     pub(crate) repeats: RepeatsByPhase,
     /// The durations of the jobs' phases; `None` for a phase about which the log says too little.
@@ -202,7 +204,12 @@ pub(crate) fn world(
     let busy = gaps::Busy::of(recording);
     let job_ends: FxHashMap<u32, f64> =
         recording.active_ids.iter().zip(&recording.active).filter_map(|(id, (_, end))| Some((*id, (*end)?))).collect();
-    let mut world = RecordedWorld { executors, settings: recording.settings.clone(), ..RecordedWorld::default() };
+    let mut world = RecordedWorld {
+        executors,
+        settings: recording.settings.clone(),
+        stood_still: recording.stood_still,
+        ..RecordedWorld::default()
+    };
     let are_slots_known = recording.executors.iter().any(|executor| executor.slots.is_some());
     let (mut pairs, mut repeats) = (own_share::Pairs::default(), own_share::Repeats::default());
     for (job, source) in jobs.iter().zip(sources) {

@@ -9,7 +9,7 @@ use super::fields::{
     StageInfo,
 };
 use super::jobs::Jobs;
-use super::reasons::{CANCELLED, LOST};
+use super::reasons::LOST;
 use super::recording::{RecordingBuilder, Started};
 use super::stage::Counted;
 use super::stages::Stages;
@@ -34,6 +34,10 @@ pub(super) struct Application {
     ended: bool,
     /// Whether the log is known to be cut short.
     pub cut: bool,
+    /// Whether jobs that had ended were removed from the log.
+    pub compacted: bool,
+    /// When the first job was submitted, in milliseconds since 1970.
+    first_job: Option<i64>,
     start: Option<i64>,
     end: Option<i64>,
     /// Earliest and latest time seen, in milliseconds since 1970.
@@ -117,9 +121,11 @@ impl Application {
         }
     }
 
-    /// Returns when the application started; if the log does not say, the earliest time in the log.
+    /// Returns from when on the log has what happened: when the application started; if the log does not say, the earliest time in the
+    /// log. What happened before the first job that is left in a compacted log was removed.
     pub(super) fn from(&self) -> Option<i64> {
-        self.start.or(self.span.map(|(from, _)| from))
+        let first_job = self.first_job.filter(|_| self.compacted);
+        first_job.or(self.start).or(self.span.map(|(from, _)| from))
     }
 
     /// Returns when the application ended; if the log does not say, the latest time in the log.
@@ -151,6 +157,7 @@ impl Application {
 
     pub(super) fn job_start(&mut self, event: &JobStart<'_>) {
         self.saw(event.time);
+        self.first_job = self.first_job.into_iter().chain(event.time.instant()).min();
         for info in event.stages.iter().flatten() {
             self.stages.listed(info, event.execution());
         }
@@ -210,7 +217,7 @@ impl Application {
             self.counts.killed += 1;
             self.counts.speculative += u64::from(ended.attempt.speculative);
             self.counts.without_end += 1;
-            causes.push(if found.has_winner { LOST } else { CANCELLED });
+            causes.push(if found.has_winner { LOST } else { self.stages.given_up_because(ended.attempt) });
         }
         causes
     }
@@ -308,6 +315,7 @@ impl Application {
             log_without_starts: if self.task_ids.any_start() { 0 } else { self.counts.attempts },
             missing_starts: u64::from(!self.started),
             missing_ends: u64::from(!self.ended && !self.cut),
+            open_jobs: if self.ended || self.cut { 0 } else { self.jobs.open() },
             ..self.counts
         };
         tally.add(&self.stages.tally());

@@ -80,6 +80,11 @@ impl Collector {
         self.open.cut = true;
     }
 
+    /// Records that jobs that had ended were removed from the log that was read last.
+    pub(super) fn was_compacted(&mut self) {
+        self.open.compacted = true;
+    }
+
     pub(super) fn finish(mut self) -> (Collected, Recorder) {
         self.close_application();
         let Collector { tally, failures, killed_by, oddities, recorder, .. } = self;
@@ -203,7 +208,8 @@ impl Collector {
             self.killed_by.count(cause);
         }
         self.tally.add(&closed.tally());
-        let found = closing::close(self.number, closed, &mut self.recording, (wants_plan, &mut self.oddities));
+        let found =
+            closing::close(self.number, closed, &mut self.recording, (wants_plan, &mut self.oddities, &mut self.tally));
         if let Some(recording) = found {
             self.recorder.add(recording);
         }

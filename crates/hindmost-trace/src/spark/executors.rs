@@ -38,6 +38,8 @@ struct Executor {
     profile: Option<i64>,
     added: Option<i64>,
     removed: Option<i64>,
+    /// Whether its removal was a decommission.
+    is_decommissioned: bool,
     /// Whether the log says that the executor was added.
     announced: bool,
     /// Whether the log has the end of an attempt on the executor.
@@ -137,7 +139,9 @@ impl Executors {
     pub(super) fn removed(&mut self, event: &ExecutorRemoved<'_>) {
         let index = event.id.get().and_then(|name| self.by_name.get(name));
         if let Some(&index) = index {
-            self.list[index as usize].removed = event.time.instant();
+            let executor = &mut self.list[index as usize];
+            executor.removed = event.time.instant();
+            executor.is_decommissioned = event.reason.get().is_some_and(|reason| reason.contains("ecommission"));
         }
     }
 
@@ -178,6 +182,11 @@ impl Executors {
     pub(super) fn unannounced(&self) -> u64 {
         let is_unannounced = |one: &&Executor| one.ran && !one.announced && !is_driver(&one.name);
         self.list.iter().filter(is_unannounced).count() as u64
+    }
+
+    /// Returns of each executor whether it was decommissioned; `None` if the log does not have its removal.
+    pub(super) fn decommissioned(&self) -> Vec<Option<bool>> {
+        self.list.iter().map(|one| one.removed.map(|_| one.is_decommissioned)).collect()
     }
 
     /// Returns the executors as a recording has them. An executor has as many slots as its cores and other resources allow, but at least

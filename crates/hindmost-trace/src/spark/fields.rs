@@ -113,6 +113,8 @@ pub(super) struct ExecutorRemoved<'a> {
     pub time: Number,
     #[serde(rename = "Executor ID", borrow)]
     pub id: Text<'a>,
+    #[serde(rename = "Removed Reason", borrow)]
+    pub reason: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -155,6 +157,8 @@ pub(super) struct JobProperties<'a> {
     pub execution: Number,
     #[serde(rename = "spark.job.description", borrow)]
     pub description: Text<'a>,
+    #[serde(rename = "spark.job.tags", borrow)]
+    pub tags: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]

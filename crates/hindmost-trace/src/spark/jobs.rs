@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::connect;
 use super::fields::{JobStart, SqlEnd};
 use super::id_sets::RangeSet;
 use crate::reading::causes::shortened;
@@ -63,6 +64,11 @@ impl Jobs {
         self.started
     }
 
+    /// Returns the number of jobs that have started and not ended.
+    pub(super) fn open(&self) -> u64 {
+        self.active.len() as u64
+    }
+
     pub(super) fn start(&mut self, event: &JobStart<'_>) {
         let Some(id) = event.id.id().filter(|&id| self.ids.insert(id)) else {
             return;
@@ -84,6 +90,10 @@ impl Jobs {
     }
 
     fn description(&self, event: &JobStart<'_>) -> Box<str> {
+        let tags = event.properties.as_ref().and_then(|properties| properties.tags.get());
+        if let Some(operation) = tags.and_then(connect::operation) {
+            return shortened(&operation, LONGEST).into();
+        }
         let of_sql = event.execution().and_then(|execution| self.executions.get(&execution));
         of_sql.cloned().unwrap_or_else(|| {
             let own = event.properties.as_ref().and_then(|properties| properties.description.get());

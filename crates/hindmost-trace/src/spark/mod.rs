@@ -32,6 +32,8 @@
 mod application;
 mod closing;
 mod collect;
+mod connect;
+mod decommissioned;
 mod events;
 mod executors;
 mod fields;
@@ -40,6 +42,7 @@ mod identity;
 mod jobs;
 mod oddities;
 mod parts;
+mod pauses;
 mod plan;
 mod queries;
 mod reader;

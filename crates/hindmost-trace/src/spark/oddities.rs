@@ -51,7 +51,19 @@ pub(super) fn of_events(tally: &Tally, directory: bool, warnings: &mut Vec<Strin
             "submitted more than once; each task counts once, with its first success."),
         (tally.unannounced, "executor ran tasks but has", "executors ran tasks but have",
             "no event that it was added; counted as nodes."),
+        (tally.decommissioned, "decommissioned executor", "decommissioned executors",
+            "took no more tasks although some waited; their slots count until their last attempts ended."),
     ]);
+    if tally.pauses > 0 {
+        let times = if tally.pauses == 1 { String::new() } else { format!(" {} times,", tally.pauses) };
+        warnings.push(format!(
+            "The driver stood still{times} for at least {:.1} s{}: it recorded nothing, then at once the ends of {} whose work had ended before. They \
+             count as ended when their work did; what the driver kept waiting is in scheduling.",
+            tally.paused as f64 / 1000.0,
+            if tally.pauses == 1 { "" } else { " in all" },
+            some(tally.ended_in_pauses, "attempt", "attempts"),
+        ));
+    }
     applications(tally, directory, warnings);
 }
 
@@ -78,13 +90,27 @@ fn applications(tally: &Tally, directory: bool, warnings: &mut Vec<String>) {
         (0, _) => {}
         (_, 1) => warnings.push(
             "The end of the application is missing: the log is still being written or was cut short; it was read as far as possible."
-                .to_owned(),
+                .to_owned()
+                + &tasks_after_the_last_event(tally.open_jobs),
         ),
         (count, all) => warnings.push(format!(
             "The end of {count} of the {all} applications is missing: their logs are still being written or were cut short; \
-             they were read as far as possible."
+             they were read as far as possible.{}",
+            tasks_after_the_last_event(tally.open_jobs)
         )),
     }
+}
+
+/// Says what may be missing although no line is incomplete, given how many jobs have no end: Spark writes its log out at events of jobs,
+/// stages and executors, not at those of tasks.
+fn tasks_after_the_last_event(open_jobs: u64) -> String {
+    if open_jobs == 0 {
+        return String::new();
+    }
+    format!(
+        " {} running then: Spark writes events of tasks only together with later ones, so the last ones, or a whole stage, may be missing.",
+        some(open_jobs, "job was", "jobs were")
+    )
 }
 
 /// Counts of jobs and stages that were left out, repaired or joined when the jobs of a replay were built, and of executors

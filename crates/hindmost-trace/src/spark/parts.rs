@@ -1,6 +1,6 @@
 //! Logs that consist of files, and the files' places in them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A log: one file, or the parts of a log in order.
 #[derive(Debug)]
@@ -51,6 +51,12 @@ impl Rolled {
     }
 }
 
+/// Returns whether a path is that of a compacted file.
+pub(super) fn is_compacted(path: &str) -> bool {
+    let name = Path::new(path).file_name().and_then(|name| name.to_str());
+    name.and_then(Rolled::of).is_some_and(|(_, rolled)| rolled.compact)
+}
+
 pub(super) fn without_codec(name: &str) -> &str {
     let codecs = [".zstd", ".zst", ".lz4", ".snappy", ".lzf", ".gz"];
     codecs.iter().find_map(|codec| name.strip_suffix(codec)).unwrap_or(name)
@@ -70,7 +76,8 @@ pub(super) fn in_sequence(
         parts.drain(..last);
         expected = parts.first().map_or(first, |(rolled, _)| rolled.number);
         warnings.push(format!(
-            "{label}: Spark has compacted this rolling log; most events of jobs that had ended are no longer in it."
+            "{label}: Spark has compacted this rolling log; most events of jobs that had ended are no longer in it. Its time begins with \
+             the first job that is left, and what ran beside later ones may be missing."
         ));
     }
     let mut missing = Vec::new();

@@ -7,6 +7,7 @@ use serde::de::IgnoredAny;
 
 use super::collect::Collector;
 use super::events::{Head, Kind, head, kind_by_parsing, may_be_event, not_needed, parse};
+use super::parts;
 use crate::error::TraceError;
 use crate::reading::compression::Plain;
 use crate::reading::lines::{Body, Line, Lines};
@@ -84,6 +85,9 @@ impl Reading {
         }
         if damage.is_some() || events.cut.is_some() {
             self.collector.was_cut();
+        }
+        if parts::is_compacted(name) {
+            self.collector.was_compacted();
         }
         self.warn(&events, damage, stream.label);
         Ok(())

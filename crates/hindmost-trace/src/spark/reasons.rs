@@ -36,7 +36,9 @@ pub(super) fn of_failure(reason: Option<&EndReason<'_>>) -> String {
     };
     let name = reason.reason.get().unwrap_or(NOT_SAID);
     let more = match name {
-        "ExceptionFailure" => reason.class.get(),
+        "ExceptionFailure" => {
+            reason.class.get().map(|class| of_python(class, reason.description.get()).unwrap_or(class))
+        }
         "ExecutorLostFailure" => reason.loss.get().and_then(|loss| cause_in(loss, LOSSES)),
         _ => None,
     };
@@ -46,10 +48,30 @@ pub(super) fn of_failure(reason: Option<&EndReason<'_>>) -> String {
     }
 }
 
+/// Returns the class of the exception that a Python worker raised, from the message of the exception of Spark that wraps it: the line after
+/// the last traceback.
+fn of_python<'a>(class: &str, description: Option<&'a str>) -> Option<&'a str> {
+    if !class.ends_with(".PythonException") {
+        return None;
+    }
+    let (_, traceback) = description?.rsplit_once("Traceback (most recent call last):")?;
+    let raised =
+        traceback.lines().find(|line| line.starts_with(|first: char| first.is_alphabetic() || first == '_'))?;
+    let name = raised.split(':').next()?.trim_end();
+    name.chars().all(|one| one.is_alphanumeric() || "._".contains(one)).then_some(name)
+}
+
 /// The cause of the end of an attempt that lost to another one.
 pub(super) const LOST: &str = "another attempt succeeded";
-/// The cause of the end of an attempt whose stage failed or was cancelled.
-pub(super) const CANCELLED: &str = "stage cancelled";
+/// The cause of the end of an attempt whose stage, or whose job, was cancelled.
+const CANCELLED: &str = "stage cancelled";
+/// The cause of the end of an attempt whose stage was given up because attempts of it, or of another stage of its job, failed.
+const STAGE_FAILED: &str = "stage failed";
+
+/// Returns why attempts of a stage were killed that ended with this failure reason. `None` stands for a stage whose reason is not known.
+pub(super) fn of_given_up_stage(failure: Option<&str>) -> &'static str {
+    if failure.is_none_or(|text| text.contains("ancel")) { CANCELLED } else { STAGE_FAILED }
+}
 
 /// Returns why an attempt was killed. Spark before 2.2 does not log the reason. Spark says of losers that run when the last task of their
 /// stage succeeds that the stage is finished or cancelled; `has_winner` says that another attempt of the task had succeeded.
@@ -58,6 +80,7 @@ pub(super) fn of_kill(reason: Option<&EndReason<'_>>, has_winner: bool) -> &'sta
         None | Some("") => NOT_SAID,
         Some(text) => match cause_in(text, KILLS).unwrap_or(OTHER) {
             "stage finished" | CANCELLED if has_winner => LOST,
+            CANCELLED => of_given_up_stage(text.strip_prefix("Stage cancelled: ")),
             cause => cause,
         },
     }

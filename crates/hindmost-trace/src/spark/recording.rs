@@ -13,7 +13,7 @@ use crate::reading::values::Number;
 use crate::recording::{AttemptRow, Ended, PhaseRows, Recording, TaskTimes, UNKNOWN, Unended};
 
 /// Beginnings of the names of settings that matter for stragglers.
-const SETTINGS: [&str; 23] = [
+const SETTINGS: [&str; 24] = [
     "spark.master",
     "spark.speculation",
     "spark.task.",
@@ -37,6 +37,7 @@ const SETTINGS: [&str; 23] = [
     "mapred.output.direct.",
     "spark.shuffle.reduceLocality.enabled",
     "spark.scheduler.mode",
+    "spark.decommission.enabled",
 ];
 
 /// The largest number of characters of a stage's name.

@@ -1,5 +1,6 @@
 //! A stage of an application, and which task each of its attempts belongs to.
 
+use super::connect;
 use super::fields::StageInfo;
 use super::id_sets::RangeSet;
 use super::jobs::Jobs;
@@ -36,6 +37,8 @@ pub(super) struct Stage {
     pub succeeded: bool,
     /// The highest number of a submission that failed or was cancelled.
     pub failed_submission: Option<u32>,
+    /// Why attempts of that submission were killed.
+    pub given_up: Option<&'static str>,
     /// How many jobs had started when the stage's job was last determined.
     pub looked: u32,
     /// Whether all of the stage's tasks were counted in an earlier submission.
@@ -158,6 +161,7 @@ impl Stage {
             if self.owner.is_none() {
                 self.owner = Some(index);
                 self.job_name = Some(name.into());
+                connect::name_stage(&mut self.name, name);
             }
         }
     }

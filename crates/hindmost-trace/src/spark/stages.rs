@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use super::fields::StageInfo;
 use super::id_sets::RangeSet;
 use super::jobs::Jobs;
+use super::reasons::of_given_up_stage;
 use super::stage::{Counted, Found, Stage};
 use super::tally::Tally;
 
@@ -83,6 +84,7 @@ impl Stages {
         if info.failure.get().is_none() {
             stage.succeeded = true;
         } else {
+            stage.given_up = Some(of_given_up_stage(info.failure.get()));
             stage.failed_submission = stage.failed_submission.max(Some(info.attempt.id().unwrap_or(0)));
         }
         stage
@@ -99,6 +101,11 @@ impl Stages {
     /// Returns whether the submission of an attempt failed or was cancelled.
     pub(super) fn gave_up(&self, attempt: Counted) -> bool {
         self.held.get(&attempt.stage).is_some_and(|stage| stage.gave_up(attempt))
+    }
+
+    /// Returns why attempts of a stage were killed whose submission failed or was cancelled.
+    pub(super) fn given_up_because(&self, attempt: Counted) -> &'static str {
+        self.held.get(&attempt.stage).and_then(|stage| stage.given_up).unwrap_or_else(|| of_given_up_stage(None))
     }
 
     /// Records that the output of an attempt that had succeeded was lost.

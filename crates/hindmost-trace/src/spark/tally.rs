@@ -75,5 +75,15 @@ counts! {
         missing_starts,
         /// Applications without an end, except for those whose log is known to be cut.
         missing_ends,
+        /// Jobs that have started and not ended in these.
+        open_jobs,
+        /// Times for which the driver stood still.
+        pauses,
+        /// Milliseconds of them.
+        paused,
+        /// Attempts whose work ended meanwhile.
+        ended_in_pauses,
+        /// Executors that took no more tasks because they were decommissioned.
+        decommissioned,
     }
 }

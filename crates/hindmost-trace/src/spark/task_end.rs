@@ -116,6 +116,7 @@ impl TaskMetrics {
             delay: if spent > 0.0 { (duration - spent).max(0.0) } else { 0.0 },
             spilled: self.spilled.amount().map_or(0.0, |bytes| bytes as f32),
             distance: info.distance(),
+            fetched_result: info.result.amount().is_some_and(|at| at > 0),
             reads_files: self.bytes_of_files().unwrap_or(0) > self.shuffled().unwrap_or(0),
         }
     }
@@ -144,6 +145,9 @@ pub(super) struct EndReason<'a> {
     /// The class of the exception, if an exception ended the task.
     #[serde(rename = "Class Name", borrow)]
     pub class: Text<'a>,
+    /// The message of that exception.
+    #[serde(rename = "Description", borrow)]
+    pub description: Text<'a>,
     #[serde(rename = "Kill Reason", borrow)]
     pub kill: Text<'a>,
     /// Why the executor was lost; only set if it was.
@@ -166,6 +170,9 @@ pub(super) struct TaskInfo<'a> {
     pub launch: Number,
     #[serde(rename = "Finish Time")]
     pub finish: Number,
+    /// When the driver began to fetch the result; 0 if it came with the end of the attempt.
+    #[serde(rename = "Getting Result Time")]
+    pub result: Number,
     #[serde(rename = "Executor ID", borrow)]
     pub executor: Text<'a>,
     #[serde(rename = "Host", borrow)]

@@ -154,7 +154,7 @@ fn of_log(log: Log, path: &Path) -> Outcome<Recorded> {
     let world = world.map(|world| match kind {
         Kind::Hadoop => World::of_hadoop(world, summary.speculative_attempts > 0),
         Kind::Tasks(format) => World::of_tasks(world, format),
-        Kind::Spark | Kind::Journal => World::of_spark(world, version.as_deref()),
+        Kind::Spark | Kind::Journal => World::of_spark(world, version.as_deref(), (&recorded, had_copies)),
     });
     let mut notes = summary.warnings;
     notes.extend(about);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::metrics::RecordedTime;
 use hindmost_core::time::Time;
-use hindmost_forecast::world::World;
+use hindmost_forecast::world::{Engine, World};
 use hindmost_math::plain::Plain;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{self, SYSTEMS};
@@ -50,6 +50,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
     for one in &all {
         notes.extend(one.notes.iter().map(|note| of_one(all.len() > 1, one, note)));
     }
+    notes.extend(policies_of_others(&all, &policies));
     let recorded_knowledge = common_knowledge(&all, &mut notes);
     notes.append(&mut of_policies);
     let experiment = |one: &Recorded, settings: ReplaySettings| {
@@ -256,6 +257,23 @@ fn common_knowledge(all: &[Recorded], notes: &mut Vec<String>) -> Knowledge {
         "the recorded runs have different progress models, so the replay uses {DEFAULT_KNOWLEDGE}; --knowledge sets another"
     ));
     DEFAULT_KNOWLEDGE
+}
+
+/// Returns a note on policies that what wrote the logs does not have, so that no setting of it is compared that `advise` recommends.
+fn policies_of_others(all: &[Recorded], policies: &[PolicySpec]) -> Option<String> {
+    let of_engine = |engine: Engine| match engine {
+        Engine::Spark => Some(("Spark", "spark")),
+        Engine::Hadoop => Some(("Hadoop", "hadoop")),
+        Engine::Hindmost | Engine::Other(_) => None,
+    };
+    let engine = all.iter().find_map(|one| of_engine(one.world.as_ref()?.engine))?;
+    let (name, own) = engine;
+    policies.iter().any(|policy| policy.system != "none" && policy.system != own).then(|| {
+        format!(
+            "{name} has no policy but none and {own}, so that the others, if one is recommended, are for a run of the jobs by Hindmost; \
+             `hindmost advise` says what the settings of {name} would gain"
+        )
+    })
 }
 
 /// Returns the policies of the recorded runs, then all other systems of the catalogue. A recorded policy that this version

@@ -266,7 +266,9 @@ impl SparkRule {
                 let median = Time(watch.median());
                 watch.on_leaving.retain(|id| {
                     let Some(attempt) = cluster.attempt(*id) else { return false };
-                    let (Some(left), Some(kill)) = (leaving.get(&attempt.node()), parameters.kill_interval) else { return false };
+                    let (Some(left), Some(kill)) = (leaving.get(&attempt.node()), parameters.kill_interval) else {
+                        return false;
+                    };
                     let is_too_long = attempt.since() + median > *left + Time::from_seconds(kill);
                     found.extend(is_too_long.then_some((*id, Why::Leaving)));
                     !is_too_long

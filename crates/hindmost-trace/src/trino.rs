@@ -94,8 +94,8 @@ struct Query<'c> {
     is_presto: bool,
     /// Number of tasks so far.
     tasks: u64,
-    /// Its tasks, with their numbers. They are held until it is known which stages are below others.
-    held: Vec<(u64, Task)>,
+    /// Its tasks. They are held until it is known which stages are below others.
+    held: Vec<HeldTask>,
     /// Stages that were read since the list of stages began that is being read.
     stages: Vec<String>,
     /// The stages from which each stage gets data, by their numbers in ids.
@@ -208,7 +208,7 @@ impl<'de> Visitor<'de> for Tasks<'_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut tasks: A) -> Result<(), A::Error> {
         while let Some(task) = tasks.next_element::<Task>()? {
             self.0.tasks += 1;
-            self.0.held.push((self.0.tasks, task));
+            self.0.hold(&task);
         }
         Ok(())
     }
@@ -242,6 +242,24 @@ const LATE_SHARE: f64 = 0.01;
 const WAITS: &str = "Tasks of a query wait for the tasks of the stages that send them data; the time of such waits is left out of their \
                      durations.";
 
+/// What is kept of a task until its query has been read. Times are in seconds.
+struct HeldTask {
+    line: u64,
+    /// Its stage, number and attempt, as its id has them.
+    stage: Box<str>,
+    number: Box<str>,
+    attempt: u32,
+    node: Box<str>,
+    submitted: Option<f64>,
+    start: Option<f64>,
+    end: Option<f64>,
+    /// How long a thread worked on average: [`Stats::worked`].
+    worked: Option<f64>,
+    state: Option<Ended>,
+    cause: Box<str>,
+    bytes: Option<u64>,
+}
+
 /// What is read of a task.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -253,12 +271,6 @@ struct Task {
     #[serde(rename = "taskStatus")]
     status: Status,
     stats: Stats,
-}
-
-impl Task {
-    fn id(&self) -> &str {
-        self.status.id.filled().or(self.id.filled()).unwrap_or_default()
-    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -315,11 +327,6 @@ struct Stats {
 }
 
 impl Stats {
-    /// When the task's work started and when it ended, as the task says.
-    fn times(&self) -> (Option<f64>, Option<f64>) {
-        (at(&self.start).or(at(&self.created)), at(&self.end).or(at(&self.last_end)))
-    }
-
     /// How long a thread of the task (a driver) worked on average, seconds. The task worked for at least that long.
     fn worked(&self) -> Option<f64> {
         let nanos = self.scheduled_nanos.get().and_then(|text| duration(text, Some(Unit::Nanoseconds)));
@@ -372,70 +379,84 @@ impl Query<'_> {
         self.id = id;
     }
 
+    /// Holds a task until its query has been read.
+    fn hold(&mut self, task: &Task) {
+        let line = self.tasks;
+        let id = task.status.id.filled().or(task.id.filled()).unwrap_or_default();
+        let Some((stage, number, attempt)) = parts(id, self.is_presto) else {
+            return self.collector.issues.unreadable(line, "the task has no id");
+        };
+        let Stats { created, start, last_end, end, processed, raw, physical, .. } = &task.stats;
+        let (submitted, end) = (at(created), at(end).or(at(last_end)));
+        let word = task.status.state.get().unwrap_or_default();
+        let state = state(word).unwrap_or_else(|_| {
+            self.collector.issues.unknown_state(line, word);
+            end.map(|_| Ended::Succeeded)
+        });
+        let failure = task.status.failures.first();
+        let cause = failure.and_then(|failure| failure.code.name.filled().or(failure.kind.filled()));
+        self.held.push(HeldTask {
+            line,
+            stage: stage.into(),
+            number: number.into(),
+            attempt,
+            node: host(task.status.location.get().unwrap_or_default())
+                .or(task.status.node.filled())
+                .or(task.node.filled())
+                .unwrap_or_default()
+                .into(),
+            submitted,
+            start: at(start).or(submitted),
+            end,
+            worked: task.stats.worked(),
+            state,
+            cause: cause.unwrap_or(word).into(),
+            bytes: [processed, raw, physical].into_iter().filter_map(|text| bytes(text.get()?)).max(),
+        });
+    }
+
     /// Takes the tasks that are held.
     fn take_all(&mut self) {
         let (held, below) = (std::mem::take(&mut self.held), std::mem::take(&mut self.below));
         self.stages.clear();
         let mut ends: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-        for (_, task) in &held {
-            if let (Some((stage, ..)), (_, Some(end))) = (parts(task.id(), self.is_presto), task.stats.times()) {
-                ends.entry(stage).or_default().push(end);
-            }
+        for task in &held {
+            ends.entry(&task.stage).or_default().extend(task.end);
         }
-        let inputs = |stage: &str| {
-            let ends = below.get(stage).into_iter().flatten().filter_map(|stage| ends.get(stage.as_str()));
+        let inputs = |stages: &Vec<String>| {
+            let ends = stages.iter().filter_map(|stage| ends.get(stage.as_str()));
             let mut inputs: Vec<f64> = ends.flatten().copied().collect();
             inputs.sort_by(f64::total_cmp);
             inputs
         };
-        let inputs: BTreeMap<&str, Vec<f64>> = below.keys().map(|stage| (stage.as_str(), inputs(stage))).collect();
-        for (line, task) in &held {
-            self.take(*line, task, &inputs);
-        }
-    }
-
-    fn take(&mut self, line: u64, task: &Task, inputs: &BTreeMap<&str, Vec<f64>>) {
-        let query = self;
-        let Some((stage, number, attempt)) = parts(task.id(), query.is_presto) else {
-            return query.collector.issues.unreadable(line, "the task has no id");
-        };
-        let Stats { created, processed, raw, physical, .. } = &task.stats;
-        let (mut submitted, (mut start, end)) = (at(created), task.stats.times());
-        if let (Some(first), Some(last), Some(inputs)) = (start, end, inputs.get(stage)) {
-            let begin = begin_of_work((first, last), task.stats.worked(), inputs);
-            if begin > first {
-                (submitted, start) = (Some(begin), Some(begin));
-                query.collector.issues.note(WAITS);
+        let inputs: BTreeMap<&str, Vec<f64>> =
+            below.iter().map(|(stage, stages)| (stage.as_str(), inputs(stages))).collect();
+        for mut task in held {
+            if let (Some(start), Some(end), Some(inputs)) = (task.start, task.end, inputs.get(&*task.stage)) {
+                let begin = begin_of_work((start, end), task.worked, inputs);
+                if begin > start {
+                    (task.submitted, task.start) = (Some(begin), Some(begin));
+                    self.collector.issues.note(WAITS);
+                }
             }
+            self.collector.add(
+                task.line,
+                &Row {
+                    application: &self.id,
+                    phase: &format!("stage {}", task.stage),
+                    task: &task.number,
+                    node: &task.node,
+                    submitted: task.submitted,
+                    start: task.start,
+                    end: task.end,
+                    state: task.state,
+                    cause: &task.cause,
+                    bytes: task.bytes,
+                    attempt: Some(task.attempt),
+                    ..Row::default()
+                },
+            );
         }
-        let word = task.status.state.get().unwrap_or_default();
-        let ended = state(word).unwrap_or_else(|_| {
-            query.collector.issues.unknown_state(line, word);
-            end.map(|_| Ended::Succeeded)
-        });
-        let read = [processed, raw, physical].into_iter().filter_map(|text| bytes(text.get()?));
-        let failure = task.status.failures.first();
-        let cause = failure.and_then(|failure| failure.code.name.filled().or(failure.kind.filled()));
-        query.collector.add(
-            line,
-            &Row {
-                application: &query.id,
-                phase: &format!("stage {stage}"),
-                task: number,
-                node: host(task.status.location.get().unwrap_or_default())
-                    .or(task.status.node.filled())
-                    .or(task.node.filled())
-                    .unwrap_or_default(),
-                submitted,
-                start,
-                end,
-                state: ended,
-                cause: cause.unwrap_or(word),
-                bytes: read.max(),
-                attempt: Some(attempt),
-                ..Row::default()
-            },
-        );
     }
 }
 

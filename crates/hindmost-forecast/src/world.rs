@@ -207,8 +207,17 @@ fn spark_policy(settings: &BTreeMap<String, String>, version: Option<&str>) -> P
     let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
     let (quantile, multiplier) = if major.is_some_and(|major| major >= 4) { (0.9, 3.0) } else { (0.75, 1.5) };
     let min_runtime = value("spark.speculation.minTaskRuntime").and_then(seconds).unwrap_or(0.1);
+    // A number without a unit is in seconds in the last one.
+    let kill =
+        value("spark.executor.decommission.killInterval").and_then(|text| text.parse().ok().or_else(|| seconds(text)));
+    let rare = [
+        ("interval", value("spark.speculation.interval").and_then(seconds).filter(|every| *every != 0.1)),
+        ("duration_threshold", value("spark.speculation.task.duration.threshold").and_then(seconds)),
+        ("kill_interval", kill),
+    ];
+    let rare: String = rare.iter().filter_map(|(name, value)| Some(format!(",{name}={}", (*value)?))).collect();
     let text = format!(
-        "spark(quantile={},multiplier={},min_runtime={min_runtime})",
+        "spark(quantile={},multiplier={},min_runtime={min_runtime}{rare})",
         number("spark.speculation.quantile", quantile),
         number("spark.speculation.multiplier", multiplier),
     );
@@ -277,6 +286,15 @@ mod tests {
         assert_eq!(policy(&[on], Some("4.0.0")), "spark(min_runtime=0.1,multiplier=3,quantile=0.9)");
         let settings = [on, ("spark.speculation.multiplier", "2"), ("spark.speculation.minTaskRuntime", "250ms")];
         assert_eq!(policy(&settings, None), "spark(min_runtime=0.25,multiplier=2,quantile=0.75)");
+        let rare = [
+            on,
+            ("spark.speculation.interval", "1s"),
+            ("spark.speculation.task.duration.threshold", "2min"),
+            ("spark.executor.decommission.killInterval", "60"),
+        ];
+        let expected =
+            "spark(duration_threshold=120,interval=1,kill_interval=60,min_runtime=0.1,multiplier=3,quantile=0.9)";
+        assert_eq!(policy(&rare, Some("4.3.0")), expected);
     }
 
     #[test]

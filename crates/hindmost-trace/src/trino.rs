@@ -5,9 +5,11 @@
 //! `outputStage` and `subStages`; Presto has `latestAttemptExecutionInfo` within each. A query that is cut short is read
 //! up to the cut.
 //!
-//! Tasks of all stages of a query usually run at the same time, each with many splits, so a task's duration includes
-//! waiting for other stages.
+//! Tasks of all stages of a query usually run at the same time: a task starts with the query, and waits until tasks of the
+//! stages below its own have sent it data. This wait is no work, so an attempt begins when its inputs have ended, or before
+//! by as long as its threads have worked: [`begin_of_work`].
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{BufReader, Cursor, Read};
 
@@ -21,7 +23,7 @@ use crate::reading::values::Owned;
 use crate::reading::window::Window;
 use crate::recording::Ended;
 use crate::tasks::row::{Row, state};
-use crate::tasks::units::{Unit, bytes, time};
+use crate::tasks::units::{Unit, bytes, duration, time};
 use crate::tasks::{Collector, Rows};
 
 /// Keys whose values have tasks in them, at some depth.
@@ -50,9 +52,19 @@ fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(),
     let (held, plain) = window.into_rest();
     let stream = BufReader::with_capacity(1 << 16, Cursor::new(held).chain(plain));
     let mut json = serde_json::Deserializer::from_reader(stream);
-    let mut query = Query { collector, id: String::new(), is_presto: false, tasks: 0 };
+    let mut query = Query {
+        collector,
+        id: String::new(),
+        is_presto: false,
+        tasks: 0,
+        held: Vec::new(),
+        stages: Vec::new(),
+        below: BTreeMap::new(),
+    };
     loop {
-        match Walk(&mut query).deserialize(&mut json) {
+        let walked = Walk(&mut query).deserialize(&mut json);
+        query.take_all();
+        match walked {
             Ok(()) if json.end().is_ok() => return Ok(()),
             // Another query follows.
             Ok(()) => {}
@@ -75,6 +87,12 @@ struct Query<'c> {
     is_presto: bool,
     /// Number of tasks so far.
     tasks: u64,
+    /// Its tasks. They are held until it is known which stages are below others.
+    held: Vec<HeldTask>,
+    /// Stages that were read since the list of stages began that is being read.
+    stages: Vec<String>,
+    /// The stages from which each stage gets data, by their numbers in ids.
+    below: BTreeMap<String, Vec<String>>,
 }
 
 /// Walks through a value and takes the tasks in it.
@@ -111,7 +129,9 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         Ok(())
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+    /// A stage that another one names as one below it.
+    fn visit_str<E>(self, stage: &str) -> Result<(), E> {
+        self.0.stages.push(stage.to_owned());
         Ok(())
     }
 
@@ -125,10 +145,17 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let (mut stage, mut below) = (None, Vec::new());
         while let Some(key) = map.next_key::<String>()? {
             self.0.is_presto |= key == "latestAttemptExecutionInfo";
             match key.as_str() {
-                "queryId" => map.next_value::<Owned>()?.get().unwrap_or_default().clone_into(&mut self.0.id),
+                "queryId" => self.0.begin(map.next_value::<Owned>()?.0.unwrap_or_default()),
+                "stageId" => stage = map.next_value::<Owned>()?.0,
+                "subStages" => {
+                    let others = std::mem::take(&mut self.0.stages);
+                    map.next_value_seed(Walk(self.0))?;
+                    below = std::mem::replace(&mut self.0.stages, others);
+                }
                 "tasks" => map.next_value_seed(Tasks(self.0))?,
                 key if NESTED.contains(&key) => map.next_value_seed(Walk(self.0))?,
                 _ => {
@@ -136,8 +163,21 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
                 }
             }
         }
+        if let Some(stage) = stage {
+            self.0
+                .below
+                .entry(number_of(&stage).to_owned())
+                .or_default()
+                .extend(below.iter().map(|id| number_of(id).to_owned()));
+            self.0.stages.push(stage);
+        }
         Ok(())
     }
+}
+
+/// The number of a stage in its id `QUERY.STAGE`.
+fn number_of(stage: &str) -> &str {
+    stage.rsplit('.').next().unwrap_or(stage)
 }
 
 /// A list of tasks, which are taken one by one.
@@ -161,10 +201,36 @@ impl<'de> Visitor<'de> for Tasks<'_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut tasks: A) -> Result<(), A::Error> {
         while let Some(task) = tasks.next_element::<Task>()? {
             self.0.tasks += 1;
-            take(&task, self.0);
+            self.0.hold(&task);
         }
         Ok(())
     }
+}
+
+/// An input may end this long after the attempt that waits for it, seconds, or this share of its time.
+const LATE: f64 = 1.0;
+const LATE_SHARE: f64 = 0.01;
+
+/// What is said of waits for inputs.
+const WAITS: &str = "Tasks of a query wait for the tasks of the stages that send them data; the time of such waits is left out of their \
+                     durations.";
+
+/// What is kept of a task until its query has been read. Times are in seconds.
+struct HeldTask {
+    line: u64,
+    /// Its stage, number and attempt, as its id has them.
+    stage: Box<str>,
+    number: Box<str>,
+    attempt: u32,
+    node: Box<str>,
+    submitted: Option<f64>,
+    start: Option<f64>,
+    end: Option<f64>,
+    /// How long a thread worked on average: [`Stats::worked`].
+    worked: Option<f64>,
+    state: Option<Ended>,
+    cause: Box<str>,
+    bytes: Option<u64>,
 }
 
 /// What is read of a task.
@@ -225,6 +291,29 @@ struct Stats {
     raw: Owned,
     #[serde(rename = "physicalInputDataSize", alias = "physicalInputDataSizeInBytes")]
     physical: Owned,
+    #[serde(rename = "totalScheduledTime")]
+    scheduled: Owned,
+    #[serde(rename = "totalScheduledTimeInNanos")]
+    scheduled_nanos: Owned,
+    #[serde(rename = "totalDrivers")]
+    drivers: Owned,
+}
+
+impl Stats {
+    /// How long a thread of the task (a driver) worked on average, seconds. The task worked for at least that long.
+    fn worked(&self) -> Option<f64> {
+        let nanos = self.scheduled_nanos.get().and_then(|text| duration(text, Some(Unit::Nanoseconds)));
+        let scheduled = nanos.or_else(|| duration(self.scheduled.get()?, None))?;
+        let drivers = self.drivers.get().and_then(|text| text.parse().ok()).unwrap_or(1.0);
+        Some(scheduled / f64::max(drivers, 1.0))
+    }
+}
+
+/// Reads a time: a number of milliseconds, or a date and time.
+fn at(text: &Owned) -> Option<f64> {
+    let text = text.get()?;
+    let millis = text.bytes().all(|byte| byte.is_ascii_digit()).then_some(Unit::Milliseconds);
+    time(text, millis).filter(|at| *at > 0.0)
 }
 
 /// The parts of a task's id: `QUERY.STAGE.TASK` with `.ATTEMPT` behind it, and in Presto the stage's execution before the
@@ -243,47 +332,105 @@ fn parts(id: &str, is_presto: bool) -> Option<(&str, &str, u32)> {
     }
 }
 
-fn take(task: &Task, query: &mut Query<'_>) {
-    let line = query.tasks;
-    let id = task.status.id.filled().or(task.id.filled()).unwrap_or_default();
-    let Some((stage, number, attempt)) = parts(id, query.is_presto) else {
-        return query.collector.issues.unreadable(line, "the task has no id");
+/// When the work of an attempt began that ran from `start` to `end` and whose threads worked for `worked` seconds on average: when
+/// its inputs had ended, or before by as long as they worked. `inputs` are the ends of the tasks that send it data, ascending. An
+/// input that ended after the attempt was not waited for; clocks may differ a little.
+fn begin_of_work((start, end): (f64, f64), worked: Option<f64>, inputs: &[f64]) -> f64 {
+    let known = inputs.partition_point(|input| *input <= end + f64::max(LATE, LATE_SHARE * (end - start)));
+    let Some(ended) = known.checked_sub(1).map(|last| inputs[last].min(end)).filter(|ended| *ended > start) else {
+        return start;
     };
-    let at = |text: &Owned| {
-        let millis =
-            text.get().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit())).map(|_| Unit::Milliseconds);
-        text.get().and_then(|text| time(text, millis)).filter(|at| *at > 0.0)
-    };
-    let Stats { created, start, last_end, end, processed, raw, physical } = &task.stats;
-    let created = at(created);
-    let word = task.status.state.get().unwrap_or_default();
-    let ended = state(word).unwrap_or_else(|_| {
-        query.collector.issues.unknown_state(line, word);
-        at(end).or(at(last_end)).map(|_| Ended::Succeeded)
-    });
-    let read = [processed, raw, physical].into_iter().filter_map(|text| bytes(text.get()?));
-    let failure = task.status.failures.first();
-    let cause = failure.and_then(|failure| failure.code.name.filled().or(failure.kind.filled()));
-    query.collector.add(
-        line,
-        &Row {
-            application: &query.id,
-            phase: &format!("stage {stage}"),
-            task: number,
+    ended.min(end - worked.unwrap_or(0.0)).max(start)
+}
+
+impl Query<'_> {
+    /// Begins a query, after the last one in a list of queries.
+    fn begin(&mut self, id: String) {
+        if !self.id.is_empty() && self.id != id {
+            self.take_all();
+        }
+        self.id = id;
+    }
+
+    /// Holds a task until its query has been read.
+    fn hold(&mut self, task: &Task) {
+        let line = self.tasks;
+        let id = task.status.id.filled().or(task.id.filled()).unwrap_or_default();
+        let Some((stage, number, attempt)) = parts(id, self.is_presto) else {
+            return self.collector.issues.unreadable(line, "the task has no id");
+        };
+        let Stats { created, start, last_end, end, processed, raw, physical, .. } = &task.stats;
+        let (submitted, end) = (at(created), at(end).or(at(last_end)));
+        let word = task.status.state.get().unwrap_or_default();
+        let state = state(word).unwrap_or_else(|_| {
+            self.collector.issues.unknown_state(line, word);
+            end.map(|_| Ended::Succeeded)
+        });
+        let failure = task.status.failures.first();
+        let cause = failure.and_then(|failure| failure.code.name.filled().or(failure.kind.filled()));
+        self.held.push(HeldTask {
+            line,
+            stage: stage.into(),
+            number: number.into(),
+            attempt,
             node: host(task.status.location.get().unwrap_or_default())
                 .or(task.status.node.filled())
                 .or(task.node.filled())
-                .unwrap_or_default(),
-            submitted: created,
-            start: at(start).or(created),
-            end: at(end).or(at(last_end)),
-            state: ended,
-            cause: cause.unwrap_or(word),
-            bytes: read.max(),
-            attempt: Some(attempt),
-            ..Row::default()
-        },
-    );
+                .unwrap_or_default()
+                .into(),
+            submitted,
+            start: at(start).or(submitted),
+            end,
+            worked: task.stats.worked(),
+            state,
+            cause: cause.unwrap_or(word).into(),
+            bytes: [processed, raw, physical].into_iter().filter_map(|text| bytes(text.get()?)).max(),
+        });
+    }
+
+    /// Takes the tasks that are held.
+    fn take_all(&mut self) {
+        let (held, below) = (std::mem::take(&mut self.held), std::mem::take(&mut self.below));
+        self.stages.clear();
+        let mut ends: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for task in &held {
+            ends.entry(&task.stage).or_default().extend(task.end);
+        }
+        let inputs = |stages: &Vec<String>| {
+            let ends = stages.iter().filter_map(|stage| ends.get(stage.as_str()));
+            let mut inputs: Vec<f64> = ends.flatten().copied().collect();
+            inputs.sort_by(f64::total_cmp);
+            inputs
+        };
+        let inputs: BTreeMap<&str, Vec<f64>> =
+            below.iter().map(|(stage, stages)| (stage.as_str(), inputs(stages))).collect();
+        for mut task in held {
+            if let (Some(start), Some(end), Some(inputs)) = (task.start, task.end, inputs.get(&*task.stage)) {
+                let begin = begin_of_work((start, end), task.worked, inputs);
+                if begin > start {
+                    (task.submitted, task.start) = (Some(begin), Some(begin));
+                    self.collector.issues.note(WAITS);
+                }
+            }
+            self.collector.add(
+                task.line,
+                &Row {
+                    application: &self.id,
+                    phase: &format!("stage {}", task.stage),
+                    task: &task.number,
+                    node: &task.node,
+                    submitted: task.submitted,
+                    start: task.start,
+                    end: task.end,
+                    state: task.state,
+                    cause: &task.cause,
+                    bytes: task.bytes,
+                    attempt: Some(task.attempt),
+                    ..Row::default()
+                },
+            );
+        }
+    }
 }
 
 /// Returns the machine in the address of a task, without the ports that servers usually have.
@@ -297,6 +444,21 @@ fn host(address: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_begins_when_the_inputs_have_ended() {
+        // Inputs end at 10 and 90, the attempt at 100.
+        let begin = |worked, inputs: &[f64]| begin_of_work((0.0, 100.0), worked, inputs);
+        assert_eq!(begin(None, &[10.0, 90.0]), 90.0);
+        // Its threads worked for less than that, and for more.
+        assert_eq!(begin(Some(2.0), &[10.0, 90.0]), 90.0);
+        assert_eq!(begin(Some(30.0), &[10.0, 90.0]), 70.0);
+        assert_eq!(begin(Some(300.0), &[10.0, 90.0]), 0.0);
+        // An input that ended a little later was waited for, one that ended much later was not.
+        assert_eq!((begin(None, &[10.0, 100.9]), begin(None, &[10.0, 150.0])), (100.0, 10.0));
+        // Nothing below it, and inputs that had ended before, as where stages run one after the other.
+        assert_eq!((begin(None, &[]), begin_of_work((50.0, 60.0), Some(1.0), &[40.0])), (0.0, 50.0));
+    }
 
     #[test]
     fn hosts_are_named_without_usual_ports() {

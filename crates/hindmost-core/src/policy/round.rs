@@ -292,14 +292,19 @@ impl<'a> Round<'a> {
     /// the order of jobs allows it.
     pub fn start_copies(&mut self, task: TaskId, copies: u32) -> StartedCopies {
         for started in 0..copies {
-            if let Err(stopped_by) = self.start_copy(task) {
+            if let Err(stopped_by) = self.start_copy(task, |_| true) {
                 return StartedCopies { started, stopped_by: Some(stopped_by) };
             }
         }
         StartedCopies { started: copies, stopped_by: None }
     }
 
-    fn start_copy(&mut self, task: TaskId) -> Result<(), NotStarted> {
+    /// Starts a copy of a task as [`Round::start_copies`] does, on a node for which `allowed` is true.
+    ///
+    /// # Errors
+    ///
+    /// Says why no copy was started.
+    pub fn start_copy(&mut self, task: TaskId, allowed: impl Fn(NodeId) -> bool) -> Result<(), NotStarted> {
         let phase = self.cluster.phase(task).ok_or(NotStarted::NotPermitted)?;
         let demand = *phase.demand();
         if !phase.may_be_copied() && self.cluster.task(task).is_some_and(|task| task.running_copies() > 0) {
@@ -309,7 +314,7 @@ impl<'a> Round<'a> {
             return Err(NotStarted::NotPermitted);
         }
         let copies = self.cluster.nodes_with_copies(task);
-        let may_copy = |node| self.cluster.has_one_node() || !copies.contains(node);
+        let may_copy = |node| (self.cluster.has_one_node() || !copies.contains(node)) && allowed(node);
         let other_node =
             self.cluster.find_nearest_node(task, &demand, |node, _| may_copy(node) && !self.cluster.avoids(task, node));
         let node = other_node.ok_or(NotStarted::NoNode)?;

@@ -64,15 +64,15 @@ pub static SYSTEMS: &[SystemEntry] = &[
         name: "spark",
         about: "once most of a phase has finished, a backup for attempts that run several times as long as the \
             median",
-        does: "Once a share of a phase's tasks (90% by default) has finished, each attempt that has run longer than a \
-            multiple (3 by default) of their median duration gets one backup. An attempt that processes its input about \
-            as fast as the finished tasks did gets its backup only after twice that time.",
+        does: "Scans running attempts every 0.1 s. Once a share of a phase's tasks (90% by default) has finished, each \
+            attempt that has run longer than a multiple (3 by default) of their median duration gets one backup, on a node \
+            on which no attempt of its task has run.",
         wins: "A phase has many similar tasks and a few very slow ones. It starts few backups and wastes little \
             slot-time, because a backup starts only if both conditions hold.",
         loses: "More than 10% of a phase's tasks straggle: with the default parameters, no backup starts before 90% \
             of the tasks have finished and an attempt has run for three median durations. A phase of one task gets no \
-            backup.",
-        passes: "[Originals(order), Backups(spark rule: quantile, multiplier, minimum runtime, efficiency)]",
+            backup without duration_threshold.",
+        passes: "[Originals(order), Backups(spark rule: quantile, multiplier, minimum runtime)]",
         source: sources::SPARK,
         order: None,
         build: &system_of(|spark: SparkParameters, policy| {

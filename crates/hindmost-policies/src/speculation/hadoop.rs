@@ -80,11 +80,11 @@ pub enum RuntimeEstimator {
 crate::words!(RuntimeEstimator: Legacy = "legacy", Exponential = "exponential");
 
 /// Share of a phase's tasks that must have finished before it gets a backup
-/// (`MINIMUM_COMPLETE_PROPORTION_TO_SPECULATE`).
-const FINISHED_SHARE: f64 = 0.05;
-/// Number of progress reports that the exponential estimator does not forecast from
+/// (`MINIMUM_COMPLETE_PROPORTION_TO_SPECULATE`). As in Hadoop, the comparison is one of single precision: 1 of 20 is enough.
+const FINISHED_SHARE: f32 = 0.05;
+/// The progress report from which on the exponential estimator forecasts. It skips the 24 before it
 /// (`yarn.app.mapreduce.am.job.task.estimator.simple.exponential.smooth.skip-initials`).
-const SKIPPED_REPORTS: f64 = 24.0;
+const FIRST_FORECAST: f64 = 25.0;
 
 type PhaseId = (JobId, u32);
 
@@ -127,8 +127,8 @@ impl HadoopRule {
     /// Returns the expected duration of a new attempt of a phase, in seconds; `None` while too few tasks have finished.
     fn new_attempt(&self, id: PhaseId, phase: &Phase) -> Option<f64> {
         let finished = self.finished.get(&id)?;
-        let tasks = phase.tasks().len() as f64;
-        let enough = tasks - f64::from(phase.unfinished()) >= FINISHED_SHARE * tasks;
+        let (tasks, unfinished) = (phase.tasks().len() as f32, phase.unfinished() as f32);
+        let enough = (tasks - unfinished) / tasks >= FINISHED_SHARE;
         enough.then(|| match self.parameters.estimator {
             RuntimeEstimator::Legacy => finished.mean(),
             RuntimeEstimator::Exponential => finished.upper_estimate(),
@@ -143,7 +143,8 @@ impl HadoopRule {
             (!phase.is_assumed()).then(|| pace.seconds(phase.durations().mean_residual(pace.age(elapsed))))
         };
         let remaining = estimator.remaining(cluster, attempt).or_else(by_age)?;
-        let few_reports = elapsed <= SKIPPED_REPORTS * self.parameters.report;
+        // The first report comes one interval after the start.
+        let few_reports = elapsed < FIRST_FORECAST * self.parameters.report;
         Some(if self.parameters.estimator == RuntimeEstimator::Exponential && few_reports {
             // Hadoop divides the share of work that remains by a rate of 1e-10 per millisecond.
             1e7 * remaining / (elapsed + remaining)

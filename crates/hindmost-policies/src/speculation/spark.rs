@@ -1,26 +1,34 @@
 //! `spark` starts a backup for an attempt that has run much longer than the median finished task of its phase. It
 //! starts no backups before most tasks of the phase have finished.
 //!
-//! Source: `TaskSetManager` of Apache Spark (`spark.speculation`).
+//! Source: `TaskSetManager` and `TaskSchedulerImpl` of Apache Spark 4.3.0 (`spark.speculation`), as the code of its release
+//! runs.
 //!
-//! Algorithm: once a share `quantile` of a phase's tasks has finished, an attempt gets one backup if it has run longer
-//! than `multiplier` × the median duration of the finished tasks, and longer than `min_runtime`. This limit is the
-//! threshold. Since version 3.4, an attempt above the threshold must also be inefficient: it has run longer than
-//! `long_run` × the threshold, or it processes its input more slowly than `process_rate` × the mean rate of the finished
-//! tasks. So tasks that take long because they have much input get no backups.
+//! Algorithm: every `interval`, running attempts are scanned. Once a share `quantile` of a phase's tasks has finished, an
+//! attempt is slow if it has run longer than `multiplier` × the median duration of the finished tasks, and longer than
+//! `min_runtime`. This limit is the threshold. An attempt that was found slow stays so, even if the threshold rises before
+//! its backup starts. Its task gets one backup, on a node on which no attempt of the task has run, failed ones included.
+//!
+//! - The median of an even number of durations is the upper of the middle two.
+//! - Before the quantile is reached, `duration_threshold` is the threshold in phases that have no more tasks than fit on one
+//!   node. Only with it, a phase of one task gets a backup.
+//! - On a node that leaves the cluster, an attempt is slow as well if it would still run `kill_interval` after the node
+//!   began to leave, were it to take the median duration. This needs the quantile, too.
+//! - Spark also has a test of efficiency: an attempt above the threshold must have run longer than `long_run` × the
+//!   threshold, or process its input more slowly than `process_rate` × the mean rate of the finished tasks. But the rate
+//!   of a running attempt is the number of records read divided by a run time that is 0 until the attempt ends, so it is
+//!   unknown, counts as 0, and every attempt fails the test. The test decides something only with `live_rates`, which
+//!   shows what it would do if these rates were known.
 //!
 //! Passes: `[Originals(order), Backups(spark rule)]`.
 //!
 //! Readings:
-//! - The rule is tested continuously (Spark tests it every 100 ms). As in Spark, an attempt that was found slow stays
-//!   so, even if the threshold rises before its backup starts.
+//! - A node stands for a host and for an executor. If a cluster has only one node, backups may start there.
+//! - Scans are at multiples of `interval`, whatever the begin of a job.
 //! - The attempt that has run longest gets its backup first.
-//! - As in Spark, phases of one task get no backups, and a copy does not go to a node that runs another copy of its task.
-//!   Even with `quantile` = 0, backups start only after a task of the phase has finished.
-//! - Spark's rate is the number of records read divided by the time. Here it is the size of a task's input divided by the
-//!   time that an attempt takes in all; tasks whose input is unknown count as equally large. As in Spark, an attempt
-//!   whose rate is unknown has the rate 0, so it is inefficient. It is unknown until the attempt's progress shows when it
-//!   finishes, and always under the progress model `age`.
+//! - With `live_rates`, an attempt's rate is the size of its task's input divided by the time that it takes in all; tasks
+//!   whose input is unknown count as equally large. It is unknown until the attempt's progress shows when it finishes, and
+//!   always under the progress model `age`.
 //! - Tasks that were finished before the job arrived are not counted.
 
 use std::cmp::Reverse;
@@ -28,9 +36,10 @@ use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 use rustc_hash::FxHashMap;
 
-use hindmost_core::cluster::{Applied, Attempt, Cluster, Phase};
-use hindmost_core::ids::{AttemptId, JobId, TaskId};
+use hindmost_core::cluster::{Applied, Attempt, Cluster, Node, Phase};
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::record::{Condition, Decision, Event};
+use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 
 use hindmost_core::policy::{Round, Seen, View};
@@ -48,24 +57,43 @@ crate::parameters! {
         pub multiplier: f64 = 3.0, in 0.0.., unit "medians";
         /// an attempt gets no backup before it has run this long (spark.speculation.minTaskRuntime)
         pub min_runtime: f64 = 0.1, in 0.0.., unit "s";
-        /// whether an attempt must be inefficient to get a backup (spark.speculation.efficiency.enabled)
+        /// time between two scans of running attempts; 0 scans all the time (spark.speculation.interval)
+        pub interval: f64 = 0.1, in 0.0..=1e9, unit "s";
+        /// an attempt gets a backup when it has run this long, although too few tasks have finished, in a phase whose
+        /// tasks all fit on one node (spark.speculation.task.duration.threshold)
+        pub duration_threshold: Option<f64> = None, word none, in 0.0.., unit "s";
+        /// time that attempts on a leaving node have; those that need longer at the median duration get a backup
+        /// (spark.executor.decommission.killInterval)
+        pub kill_interval: Option<f64> = None, word none, in 0.0.., unit "s";
+        /// whether an attempt must be inefficient to get a backup (spark.speculation.efficiency.enabled); has an effect
+        /// only with live_rates=true
         pub efficiency: bool = true;
         /// an attempt is inefficient if it processes its input at less than this multiple of the mean rate of the finished
-        /// tasks (spark.speculation.efficiency.processRateMultiplier)
+        /// tasks (spark.speculation.efficiency.processRateMultiplier); has an effect only with live_rates=true
         pub process_rate: f64 = 0.75, in 0.0.., unit "mean rates";
         /// an attempt that has run longer than this many thresholds counts as inefficient
-        /// (spark.speculation.efficiency.longRunTaskFactor)
+        /// (spark.speculation.efficiency.longRunTaskFactor); has an effect only with live_rates=true
         pub long_run: f64 = 2.0, in 1.0.., unit "thresholds";
+        /// whether the rates of running attempts are known to the test of efficiency; in Spark 4.3 they are not
+        pub live_rates: bool = false;
     }
 }
+
+type PhaseId = (JobId, u32);
 
 /// The rule by which Apache Spark starts backups.
 pub struct SparkRule {
     parameters: SparkParameters,
-    phases: FxHashMap<(JobId, u32), PhaseWatch>,
-    /// The times of requested wake-ups, with the phase for which each was requested.
-    wakes: BTreeSet<(Time, (JobId, u32))>,
+    phases: FxHashMap<PhaseId, PhaseWatch>,
+    /// The times of planned scans, with the phase for which each was planned.
+    scans: BTreeSet<(Time, PhaseId)>,
     candidates: Candidates,
+    /// The node of each attempt, ended ones included, of tasks that are not finished.
+    nodes: FxHashMap<AttemptId, NodeId>,
+    /// When each leaving node began to leave.
+    leaving: FxHashMap<NodeId, Time>,
+    /// How many copies of a demand the largest node can hold, for `duration_threshold`.
+    slots: FxHashMap<Resources, u64>,
 }
 
 /// The attempts and finished durations of a phase with unfinished tasks.
@@ -73,18 +101,39 @@ pub struct SparkRule {
 struct PhaseWatch {
     /// Attempts that are their task's only copy, in order of their starts. The front has run longest.
     running: VecDeque<(Time, AttemptId)>,
-    /// The shorter half of the finished tasks' durations, in ticks, including the middle one of an odd number.
+    /// The shorter half of the finished tasks' durations, in ticks, without the middle one of an odd number.
     shorter: BinaryHeap<u64>,
     /// The longer half of the finished tasks' durations, in ticks.
     longer: BinaryHeap<Reverse<u64>>,
-    /// Elapsed time above which an attempt is too slow; `None` until enough tasks have finished.
-    threshold: Option<Time>,
-    /// The earliest requested wake-up in the future; `None` if there is none.
-    wake: Option<Time>,
+    /// Number of finished tasks from which on the median counts.
+    enough: usize,
+    /// True if all tasks fit on one node; always false without `duration_threshold`.
+    is_small: bool,
+    /// The earliest planned scan; `None` if there is none.
+    planned: Option<Time>,
+    /// True if the next scan must test efficient attempts and those on leaving nodes again.
+    has_changed: bool,
     /// Input of the finished tasks, and the time that their winners took, in seconds.
     processed: (f64, f64),
-    /// Attempts above the threshold that are efficient, with the times from which on they have run too long.
-    efficient: BTreeSet<(Time, AttemptId)>,
+    /// Attempts that were above the threshold and efficient when they were last tested.
+    efficient: Vec<AttemptId>,
+    /// The earliest time from which on one of them has run too long.
+    efficient_until: Option<Time>,
+    /// Attempts on leaving nodes that are not slow.
+    on_leaving: Vec<AttemptId>,
+    /// Why the candidates of the phase are slow.
+    slow: FxHashMap<AttemptId, Why>,
+}
+
+/// Why an attempt is slow.
+#[derive(Clone, Copy)]
+enum Why {
+    /// It has run longer than this threshold, which follows from the median.
+    Median(Time),
+    /// It has run longer than `duration_threshold`.
+    Duration,
+    /// Its node leaves the cluster too early for it.
+    Leaving,
 }
 
 impl SparkRule {
@@ -93,124 +142,217 @@ impl SparkRule {
         SparkRule {
             parameters,
             phases: FxHashMap::default(),
-            wakes: BTreeSet::new(),
+            scans: BTreeSet::new(),
             candidates: Candidates::default(),
+            nodes: FxHashMap::default(),
+            leaving: FxHashMap::default(),
+            slots: FxHashMap::default(),
         }
     }
 
-    /// Adds a task's only copy to the attempts that may become slow.
-    fn started(&mut self, task: TaskId, cluster: &Cluster) {
+    /// Adds a task's only copy to the attempts that may become slow, and plans a scan for it.
+    fn started(&mut self, task: TaskId, view: &mut View<'_>) {
+        let cluster = view.cluster;
         let Some(copy) = cluster.copies(task).next() else { return };
-        let is_single_task = cluster.phase(task).is_none_or(|phase| phase.to_do() < 2);
-        if is_single_task || !cluster.is_only_copy(copy) {
+        let Some(phase) = cluster.phase(task).filter(|_| cluster.is_only_copy(copy)) else { return };
+        if phase.to_do() < 2 && self.parameters.duration_threshold.is_none() {
             return;
         }
-        let watch = self.phases.entry((task.job, task.phase)).or_default();
+        let key = (task.job, task.phase);
+        if !self.phases.contains_key(&key) {
+            // As in Spark: max(floor(quantile × tasks), 1).
+            let enough = ((self.parameters.quantile * f64::from(phase.to_do())).floor() as usize).max(1);
+            let is_small = self.parameters.duration_threshold.is_some() && self.fits_one_node(phase, cluster);
+            self.phases.insert(key, PhaseWatch { enough, is_small, ..PhaseWatch::default() });
+        }
+        let Some(watch) = self.phases.get_mut(&key) else { return };
         // The copy is usually the newest attempt of the phase. It is older if it has become the only copy because its
         // sibling has failed.
         let entry = (copy.since(), copy.id());
         let at = watch.running.partition_point(|other| *other < entry);
-        if watch.running.get(at) != Some(&entry) {
+        if watch.running.get(at) != Some(&entry) && !watch.efficient.contains(&copy.id()) {
             watch.running.insert(at, entry);
+        }
+        if self.leaving.contains_key(&copy.node()) && !watch.on_leaving.contains(&copy.id()) {
+            watch.on_leaving.push(copy.id());
+            watch.has_changed = true;
+        }
+        self.plan(key, view);
+    }
+
+    /// Forgets where the attempts of a task ran.
+    fn forget(&mut self, task: TaskId, cluster: &Cluster) {
+        for id in attempts(task, cluster) {
+            self.nodes.remove(&id);
         }
     }
 
-    /// Counts the duration of a winner and updates the threshold of its phase.
-    fn finished(&mut self, attempt: AttemptId, applied: Applied, view: &mut View<'_>, candidates: &mut Vec<AttemptId>) {
+    /// Returns true if the largest node could hold all tasks of a phase.
+    fn fits_one_node(&mut self, phase: &Phase, cluster: &Cluster) -> bool {
+        let demand = *phase.demand();
+        let most = || cluster.nodes().iter().filter(|node| node.is_up()).map(Node::capacity);
+        let slots = *self
+            .slots
+            .entry(demand)
+            .or_insert_with(|| most().map(|capacity| capacity.times(&demand)).max().unwrap_or(0).max(1));
+        u64::from(phase.to_do()) <= slots
+    }
+
+    /// Counts the duration of a winner and plans a scan of its phase.
+    fn finished(&mut self, attempt: AttemptId, applied: Applied, view: &mut View<'_>) {
         if !applied.won {
             return;
         }
+        self.forget(attempt.task, view.cluster);
         let key = (attempt.task.job, attempt.task.phase);
         if applied.phase_finished {
             self.phases.remove(&key);
             return;
         }
         let Some(watch) = self.phases.get_mut(&key) else { return };
-        let Some(phase) = view.cluster.phase(attempt.task) else { return };
         let Some((_, since)) = applied.released else { return };
-        let duration = (view.cluster.now() - since).0;
-        // As in Spark: max(floor(quantile × tasks), 1).
-        let enough = ((self.parameters.quantile * f64::from(phase.to_do())).floor() as usize).max(1);
-        watch.add(duration);
+        let duration = view.cluster.now() - since;
+        watch.add(duration.0);
         watch.processed.0 += input_of(attempt.task, view.cluster);
-        watch.processed.1 += Time(duration).seconds();
-        if watch.shorter.len() + watch.longer.len() >= enough {
-            let median = watch.median().seconds();
-            let threshold = Time::from_seconds((self.parameters.multiplier * median).max(self.parameters.min_runtime));
-            watch.threshold = Some(threshold);
-        }
-        // Threshold and mean rate have changed.
-        candidates.extend(std::mem::take(&mut watch.efficient).into_iter().map(|(_, id)| id));
-        self.look(key, view, candidates);
+        watch.processed.1 += duration.seconds();
+        watch.has_changed = true;
+        self.plan(key, view);
     }
 
-    /// Moves attempts that have become too slow to the candidates, and requests a wake-up for the time at which the
-    /// next one becomes too slow.
-    fn look(&mut self, key: (JobId, u32), view: &mut View<'_>, candidates: &mut Vec<AttemptId>) {
-        let Some(watch) = self.phases.get_mut(&key) else { return };
-        let Some(threshold) = watch.threshold else { return };
-        let now = view.cluster.now();
-        while let Some((until, id)) = watch.efficient.first().copied().filter(|(until, _)| *until <= now) {
-            watch.efficient.remove(&(until, id));
-            candidates.push(id);
-        }
-        if watch.wake.is_some_and(|wake| wake <= now) {
-            watch.wake = None;
-        }
-        while let Some((since, id)) = watch.running.front().copied() {
-            let has_ended = view.cluster.attempt(id).is_none();
-            if !has_ended && now - since <= threshold {
-                let due = since + threshold + Time::TICK;
-                if watch.wake.is_none_or(|wake| due < wake) {
-                    watch.wake = Some(due);
-                    self.wakes.insert((due, key));
-                    view.wake(due);
-                }
-                return;
+    /// Plans the next scan of a phase, if no earlier one is planned.
+    fn plan(&mut self, key: PhaseId, view: &mut View<'_>) {
+        if let Some(at) = self.planned(key, view.cluster) {
+            // A round follows in any case.
+            if at > view.cluster.now() {
+                view.wake(at);
             }
+        }
+    }
+
+    /// Returns the time of a phase's next scan, and adds it to the planned ones; `None` if there is one as early, or if a scan finds
+    /// nothing before another event.
+    fn planned(&mut self, key: PhaseId, cluster: &Cluster) -> Option<Time> {
+        let watch = self.phases.get_mut(&key)?;
+        let (threshold, _) = watch.threshold(&self.parameters)?;
+        while watch.running.front().is_some_and(|(_, id)| cluster.attempt(*id).is_none()) {
             watch.running.pop_front();
-            if !has_ended {
-                candidates.push(id);
-                if self.parameters.efficiency {
-                    view.watch(id, Condition::Revealed);
+        }
+        let must_test = watch.has_changed && !(watch.efficient.is_empty() && watch.on_leaving.is_empty());
+        let slow = watch.running.front().map(|(since, _)| *since + threshold + Time::TICK);
+        let due = [must_test.then(|| cluster.now()), slow, watch.efficient_until];
+        let due = due.into_iter().flatten().min()?.max(cluster.now());
+        let interval = Time::from_seconds(self.parameters.interval);
+        let at = if interval == Time::ZERO { due } else { Time(due.0.div_ceil(interval.0).saturating_mul(interval.0)) };
+        if watch.planned.is_some_and(|planned| planned <= at) {
+            return None;
+        }
+        if let Some(planned) = watch.planned.replace(at) {
+            self.scans.remove(&(planned, key));
+        }
+        self.scans.insert((at, key));
+        Some(at)
+    }
+
+    /// Scans a phase: moves slow attempts to the candidates, and plans the next scan.
+    fn scan(&mut self, key: PhaseId, round: &mut Round<'_>) {
+        let SparkRule { parameters, phases, candidates, leaving, .. } = self;
+        let Some(watch) = phases.get_mut(&key) else { return };
+        watch.planned = None;
+        if let Some((threshold, why)) = watch.threshold(parameters) {
+            let cluster = round.cluster();
+            let now = cluster.now();
+            let mut found: Vec<(AttemptId, Why)> = Vec::new();
+            if std::mem::take(&mut watch.has_changed) && matches!(why, Why::Median(_)) {
+                let median = Time(watch.median());
+                watch.on_leaving.retain(|id| {
+                    let Some(attempt) = cluster.attempt(*id) else { return false };
+                    let (Some(left), Some(kill)) = (leaving.get(&attempt.node()), parameters.kill_interval) else {
+                        return false;
+                    };
+                    let is_too_long = attempt.since() + median > *left + Time::from_seconds(kill);
+                    found.extend(is_too_long.then_some((*id, Why::Leaving)));
+                    !is_too_long
+                });
+            }
+            let mut above = std::mem::take(&mut watch.efficient);
+            while let Some((_, id)) = watch.running.front().copied().filter(|(since, _)| now - *since > threshold) {
+                watch.running.pop_front();
+                above.push(id);
+            }
+            watch.efficient_until = None;
+            for id in above {
+                let Some(attempt) = cluster.attempt(id) else { continue };
+                if now - attempt.since() <= threshold {
+                    // The threshold has risen.
+                    let at = watch.running.partition_point(|other| *other < (attempt.since(), id));
+                    watch.running.insert(at, (attempt.since(), id));
+                } else if let Some(until) = watch.efficient_until(attempt, (threshold, why), parameters, cluster) {
+                    watch.efficient.push(id);
+                    watch.efficient_until = Some(watch.efficient_until.map_or(until, |first| first.min(until)));
+                } else {
+                    found.push((id, why));
+                }
+            }
+            for (id, why) in found {
+                if let (Some((attempt, phase)), false) = (only_copy(id, cluster), candidates.contains(id)) {
+                    // Rank by start: the attempt that has run longest is first.
+                    candidates.put((0, attempt.since().0), id, Time::NEVER, phase.demand());
+                    watch.slow.insert(id, why);
                 }
             }
         }
+        if let Some(at) = self.planned(key, round.cluster()) {
+            round.decide(Decision::Wake { at });
+        }
     }
 
-    /// Decides about an attempt that has run longer than the threshold, or did so before. It becomes a candidate, or waits
-    /// until it may be inefficient, or until it has run longer than the threshold.
-    fn sort(&mut self, id: AttemptId, round: &mut Round<'_>) {
-        let key = (id.task.job, id.task.phase);
+    /// Starts a backup for an attempt, if resources are free on a node that had no attempt of the task.
+    fn help(&mut self, id: AttemptId, round: &mut Round<'_>) {
         let cluster = round.cluster();
-        let Some((attempt, phase)) = only_copy(id, cluster) else { return };
-        let (Some(watch), false) = (self.phases.get_mut(&key), self.candidates.contains(id)) else { return };
-        let (Some(threshold), since) = (watch.threshold, attempt.since()) else { return };
-        watch.efficient.retain(|(_, other)| *other != id);
-        if cluster.now() - since <= threshold {
-            let at = watch.running.partition_point(|other| *other < (since, id));
-            watch.running.insert(at, (since, id));
-            let due = since + threshold + Time::TICK;
-            if watch.wake.is_none_or(|wake| due < wake) {
-                watch.wake = Some(due);
-                self.wakes.insert((due, key));
-                round.decide(Decision::Wake { at: due });
-            }
-        } else if let Some(until) = watch.efficient_until(attempt, &self.parameters, cluster) {
-            watch.efficient.insert((until, id));
-            self.wakes.insert((until, key));
-            round.decide(Decision::Wake { at: until });
-        } else {
-            // Rank by start: the attempt that has run longest is first.
-            self.candidates.put((0, since.0), id, Time::NEVER, phase.demand());
+        let has_one_node = cluster.has_one_node();
+        let had: Vec<NodeId> = attempts(id.task, cluster).filter_map(|id| self.nodes.get(&id).copied()).collect();
+        if round.start_copy(id.task, |node| has_one_node || !had.contains(&node)).is_err() {
+            return;
         }
+        let why = self.phases.get_mut(&(id.task.job, id.task.phase)).and_then(|watch| watch.slow.remove(&id));
+        round.because(|| {
+            let copy = id.copy;
+            match why {
+                Some(Why::Duration) => format!("attempt {copy} had run longer than duration_threshold"),
+                Some(Why::Leaving) => format!("the node of attempt {copy} leaves the cluster too early for it"),
+                Some(Why::Median(threshold)) => format!(
+                    "attempt {copy} had run longer than {:.2} s, which is multiplier times the median duration or \
+                     min_runtime, whichever is longer",
+                    threshold.seconds()
+                ),
+                None => format!("attempt {copy} was slow"),
+            }
+        });
     }
 }
 
 impl PhaseWatch {
+    /// Returns the time above which an attempt is slow, and what it follows from; `None` while too few tasks have finished.
+    fn threshold(&self, parameters: &SparkParameters) -> Option<(Time, Why)> {
+        if self.shorter.len() + self.longer.len() >= self.enough {
+            let median = Time(self.median()).seconds();
+            let threshold = Time::from_seconds((parameters.multiplier * median).max(parameters.min_runtime));
+            return Some((threshold, Why::Median(threshold)));
+        }
+        let threshold = parameters.duration_threshold.filter(|_| self.is_small)?;
+        Some((Time::from_seconds(threshold), Why::Duration))
+    }
+
     /// Returns the time from which on an attempt above the threshold has run too long; `None` if it is inefficient now.
-    fn efficient_until(&self, attempt: &Attempt, parameters: &SparkParameters, cluster: &Cluster) -> Option<Time> {
-        let (threshold, finish) = (self.threshold?, attempt.expected_finish().filter(|_| parameters.efficiency)?);
+    fn efficient_until(
+        &self,
+        attempt: &Attempt,
+        (threshold, why): (Time, Why),
+        parameters: &SparkParameters,
+        cluster: &Cluster,
+    ) -> Option<Time> {
+        let is_tested = parameters.efficiency && parameters.live_rates && matches!(why, Why::Median(_));
+        let finish = attempt.expected_finish().filter(|_| is_tested)?;
         let until = attempt.since() + Time::from_seconds(parameters.long_run * threshold.seconds()) + Time::TICK;
         let (input, seconds) = self.processed;
         let rate = input_of(attempt.id().task, cluster) / (finish - attempt.since()).seconds();
@@ -221,17 +363,20 @@ impl PhaseWatch {
     fn add(&mut self, duration: u64) {
         self.shorter.push(duration);
         self.longer.extend(self.shorter.pop().map(Reverse));
-        if self.longer.len() > self.shorter.len() {
+        if self.longer.len() > self.shorter.len() + 1 {
             self.shorter.extend(self.longer.pop().map(|Reverse(shortest)| shortest));
         }
     }
 
-    /// Returns the median as Spark's `MedianHeap` does: for an even number, the mean of the middle two.
-    fn median(&self) -> Time {
-        let middle = self.shorter.peek().copied().unwrap_or(0);
-        let next = self.longer.peek().filter(|_| self.longer.len() == self.shorter.len());
-        Time(next.map_or(middle, |Reverse(next)| u64::midpoint(middle, *next)))
+    /// Returns the median as Spark's `PercentileHeap` does: for an even number, the upper of the middle two.
+    fn median(&self) -> u64 {
+        self.longer.peek().map_or(0, |Reverse(middle)| *middle)
     }
+}
+
+/// Returns the ids of all attempts that a task has had.
+fn attempts(task: TaskId, cluster: &Cluster) -> impl Iterator<Item = AttemptId> {
+    (0..cluster.next_copy(task).map_or(0, |next| next.copy)).map(move |copy| AttemptId { task, copy })
 }
 
 /// Returns the size of a task's input in bytes; 1 if it is unknown.
@@ -240,10 +385,9 @@ fn input_of(task: TaskId, cluster: &Cluster) -> f64 {
 }
 
 impl Rule for SparkRule {
-    /// Returns `None`. Instead of watching each attempt, the rule compares elapsed times with the phase's threshold when
-    /// it wakes up.
+    /// Watches no elapsed times: scans compare them with the phase's threshold.
     fn condition(&mut self, _attempt: &Attempt, _phase: &Phase, _view: &View<'_>) -> Option<Condition> {
-        None
+        (self.parameters.efficiency && self.parameters.live_rates).then_some(Condition::Revealed)
     }
 
     fn watches_again(&self, _cause: Cause, _attempt: &Attempt, _view: &View<'_>) -> bool {
@@ -252,41 +396,60 @@ impl Rule for SparkRule {
 
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, candidates: &mut Vec<AttemptId>) {
         self.candidates.observe(seen, view.cluster, candidates);
+        // Scans find the candidates.
+        candidates.clear();
         match seen {
-            // When a copy has failed or was stopped, its sibling may be the only copy now. When a task starts, its phase
-            // may have reached the quantile before.
-            Seen::Decision(Decision::Start { attempt, .. } | Decision::Replace { attempt, .. })
-            | Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
-                self.started(attempt.task, view.cluster);
-                self.look((attempt.task.job, attempt.task.phase), view, candidates);
+            Seen::Decision(Decision::Start { attempt, node, .. }) => {
+                self.nodes.insert(*attempt, *node);
+                self.started(attempt.task, view);
             }
-            Seen::Decision(Decision::Abandon { job }) => self.phases.retain(|(other, _), _| other != job),
-            Seen::Event(Event::NodeLost { .. }, _) => {
+            // When a copy has failed or was stopped, its sibling may be the only copy now.
+            Seen::Decision(Decision::Replace { attempt, .. })
+            | Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
+                self.started(attempt.task, view);
+            }
+            Seen::Decision(Decision::Abandon { job }) => {
+                self.phases.retain(|(other, _), _| other != job);
+                self.nodes.retain(|id, _| id.task.job != *job);
+            }
+            Seen::Event(Event::TaskGivenUp { task }, _) => self.forget(*task, view.cluster),
+            Seen::Event(Event::AttemptFinished { attempt }, applied) => self.finished(*attempt, applied, view),
+            Seen::Event(Event::WatchMet { attempt, .. }, _) => {
+                let key = (attempt.task.job, attempt.task.phase);
+                if let Some(watch) = self.phases.get_mut(&key) {
+                    watch.has_changed = true;
+                    self.plan(key, view);
+                }
+            }
+            Seen::Event(Event::NodeLost { node, .. }, _) => {
+                self.leaving.remove(node);
                 let mut tasks: Vec<TaskId> = view.cluster.running().map(|attempt| attempt.id().task).collect();
                 tasks.sort_unstable();
                 tasks.dedup();
                 for task in tasks {
-                    self.started(task, view.cluster);
-                    self.look((task.job, task.phase), view, candidates);
+                    self.started(task, view);
                 }
             }
-            Seen::Event(Event::AttemptFinished { attempt }, applied) => {
-                self.finished(*attempt, applied, view, candidates);
-            }
-            Seen::Event(Event::Woken, _) => {
-                let now = view.cluster.now();
-                while let Some((due, key)) = self.wakes.first().copied().filter(|(due, _)| *due <= now) {
-                    self.wakes.remove(&(due, key));
-                    self.look(key, view, candidates);
+            Seen::Event(Event::NodeLeaving { node }, _) if self.parameters.kill_interval.is_some() => {
+                self.leaving.insert(*node, view.cluster.now());
+                let mut tasks: Vec<TaskId> = view.cluster.attempts_on(*node).map(|attempt| attempt.id().task).collect();
+                tasks.sort_unstable();
+                for task in tasks {
+                    self.started(task, view);
                 }
             }
+            Seen::Event(Event::NodeReturned { node }, _) => {
+                self.leaving.remove(node);
+            }
+            Seen::Event(Event::NodeJoined { .. }, _) => self.slots.clear(),
             _ => {}
         }
     }
 
-    fn serve(&mut self, new: &mut Vec<AttemptId>, round: &mut Round<'_>) {
-        for id in std::mem::take(new) {
-            self.sort(id, round);
+    fn serve(&mut self, _new: &mut Vec<AttemptId>, round: &mut Round<'_>) {
+        while let Some((at, key)) = self.scans.first().copied().filter(|(at, _)| *at <= round.cluster().now()) {
+            self.scans.remove(&(at, key));
+            self.scan(key, round);
         }
         if self.candidates.is_empty() || round.cluster().open_nodes() == 0 {
             return;
@@ -300,22 +463,5 @@ impl Rule for SparkRule {
             self.help(id, round);
         }
         self.candidates.end_round();
-    }
-}
-
-impl SparkRule {
-    /// Starts a backup for an attempt, if resources are free.
-    fn help(&self, id: AttemptId, round: &mut Round<'_>) {
-        if round.start_copies(id.task, 1).started > 0 {
-            let threshold = self.phases.get(&(id.task.job, id.task.phase)).and_then(|watch| watch.threshold);
-            round.because(|| {
-                let threshold = threshold.unwrap_or(Time::ZERO).seconds();
-                let copy = id.copy;
-                format!(
-                    "attempt {copy} had run longer than {threshold:.2} s, which is multiplier times the median duration or \
-                     min_runtime, whichever is longer"
-                )
-            });
-        }
     }
 }

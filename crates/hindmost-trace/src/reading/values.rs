@@ -87,7 +87,7 @@ impl Text<'_> {
 
 /// A text from a field, or nothing. It is owned, for readers that do not hold the whole log.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Owned(Option<String>);
+pub(crate) struct Owned(pub(crate) Option<String>);
 
 impl Owned {
     pub(crate) fn get(&self) -> Option<&str> {

@@ -28,6 +28,9 @@ pub const HADOOP: Source = Source {
             smooths the rate exponentially.",
         "A backup that waits for free resources comes after all originals of the order of jobs, except under the order \
             capacity. In Hadoop it is a request of its job like any other.",
+        "Every phase is scanned. Hadoop scans only the task types whose speculation is on (mapreduce.map.speculative, \
+            mapreduce.reduce.speculative).",
+        "Times are exact. Hadoop cuts estimates to whole milliseconds.",
         "Scans happen at the first decision at or after their time. Application masters take no resources and start \
             with their jobs.",
         "mapreduce.job.speculative.slowtaskthreshold is not a parameter, because Hadoop computes this threshold but \
@@ -37,23 +40,32 @@ pub const HADOOP: Source = Source {
 
 /// The source of `spark`.
 pub const SPARK: Source = Source {
-    work: "Apache Spark 4, TaskSetManager (spark.speculation)",
-    section: "core/src/main/scala/org/apache/spark/scheduler/TaskSetManager.scala: checkSpeculatableTasks and the test of \
-        efficiency (since version 3.4); defaults of Spark 4",
-    basis: "the source code of the program",
+    work: "Apache Spark 4.3.0, TaskSetManager (spark.speculation)",
+    section: "core/src/main/scala/org/apache/spark/scheduler/: TaskSetManager.scala (checkSpeculatableTasks, \
+        dequeueTaskFromList), TaskSchedulerImpl.scala; util/collection/PercentileHeap; defaults of Spark 4",
+    basis: "the classes of the release, and event logs of runs with it",
     deviations: &[
-        "The conditions are tested continuously. Spark tests them every 100 ms (spark.speculation.interval).",
         "The attempt that has run longest gets its backup first. Spark chooses among the slow tasks of a stage by data \
             locality.",
         "Backups start after the pending tasks of all jobs. In Spark, backups of a stage come after its own pending \
             tasks, but before those of stages that are served later.",
-        "The processing rate is the size of a task's input divided by the duration of the attempt. Spark divides the \
-            number of records read so far by the elapsed time. Tasks of unknown input count as equally large.",
-        "An attempt's rate is unknown until the progress model reveals when it finishes, and always with the progress \
-            model age. An unknown rate counts as 0, as for an attempt that has read no records in Spark.",
+        "A node stands for a host and for an executor. Spark starts no copy on a host on which an attempt of the task has \
+            run, whatever the executor. In replays of logs with several executors on a host, a node is an executor, so a copy may \
+            go to another executor of the same host.",
+        "On a cluster of one node, a backup may run beside its original, as under other policies. Spark starts none on a \
+            single host.",
+        "duration_threshold counts the slots of the largest node. In Spark all executors are alike, and on a standalone \
+            cluster without spark.executor.cores one slot counts.",
+        "Spark starts no copies in barrier stages, whose tasks must run at the same time. Phases here are not of this kind.",
+        "An attempt is marked as slow, and no longer so once it has failed. In Spark the task is marked, so its next attempt \
+            may get a copy at once.",
+        "The test of efficiency has no effect, as in Spark 4.3: the rate of a running task comes from accumulators that its \
+            heartbeats report, and its run time there is 0 until it ends. live_rates=true makes the test with the size of a \
+            task's input divided by the duration of the attempt, where Spark would take the records read so far. Tasks of \
+            unknown input count as equally large. The rate is 0 until the progress model reveals when the attempt finishes.",
+        "Versions before 4 have other defaults (quantile=0.75, multiplier=1.5), and older ones take the mean of the middle two \
+            durations as the median of an even number.",
         "Tasks that had finished before their job arrived do not count for the quantile and the median.",
-        "spark.speculation.task.duration.threshold (backups for stages of few tasks after a fixed time) and backups for \
-            attempts on executors that are being decommissioned are not built.",
     ],
 };
 

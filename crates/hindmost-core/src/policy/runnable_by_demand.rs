@@ -49,6 +49,12 @@ impl Stuck {
         self.0.insert(demand.0);
     }
 
+    /// Returns true if a demand was added.
+    #[inline]
+    pub fn contains(&self, demand: &Resources) -> bool {
+        !self.0.is_empty() && self.0.contains(&demand.0)
+    }
+
     /// Returns true if no demand was added.
     #[inline]
     pub fn is_empty(&self) -> bool {

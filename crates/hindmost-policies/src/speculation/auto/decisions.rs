@@ -1,10 +1,12 @@
 //! What `auto` does in a round: it stops copies, starts them, and starts attempts again.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
 use hindmost_core::cluster::{Attempt, Cluster, Node, Phase};
 use hindmost_core::ids::{JobId, NodeId, TaskId};
 use hindmost_core::policy::Round;
+use hindmost_core::policy::runnable_by_demand::Stuck;
 use hindmost_core::record::{Decision, StopReason};
 
 use super::look::{self, known_from};
@@ -60,26 +62,39 @@ impl Auto {
 
     /// Starts the copies that pay, those with the largest value for each slot-second first.
     pub(super) fn copy(&mut self, round: &mut Round<'_>) {
-        // A refused start must not be tried again in the same round.
-        let mut refused: BTreeSet<TaskId> = BTreeSet::new();
+        // The offers up to here have been compared, and these are to be compared again because copies have started since.
+        let mut passed: Option<(u64, TaskId)> = None;
+        let mut again: Vec<(u64, TaskId)> = Vec::new();
+        let mut stuck = Stuck::default();
         while round.cluster().open_nodes() > 0 {
             let waiting = round.queued_jobs();
             let limit = key(waiting as f64, true);
             let cluster = round.cluster();
-            let mut best: Vec<(f64, TaskId, (Offer, f64))> = Vec::new();
-            let mut worthless: Vec<(u64, TaskId, Option<f64>)> = Vec::new();
-            let tried =
-                self.offers.iter().take_while(|(key, _)| *key < limit).filter(|(_, task)| !refused.contains(task));
+            let mut tried = std::mem::take(&mut again);
+            tried.retain(|offer| offer.0 < limit && self.offers.contains(offer));
+            let from = passed.map_or(Bound::Unbounded, Bound::Excluded);
             // Their order is of no importance if there is space for all.
             let compared = if cluster.open_nodes() >= self.offers.len() { 1 } else { COMPARED };
-            let tried: Vec<(u64, TaskId)> = tried.take(compared).copied().collect();
+            let next = self.offers.range((from, Bound::Unbounded)).take_while(|(key, _)| *key < limit);
+            for offer in next.take(compared.saturating_sub(tried.len())) {
+                passed = Some(*offer);
+                tried.push(*offer);
+            }
+            if tried.is_empty() {
+                return;
+            }
+            let mut best: Vec<(f64, u64, TaskId, (Offer, f64))> = Vec::new();
+            let mut worthless: Vec<(u64, TaskId, Option<f64>)> = Vec::new();
             for (key, task) in &tried {
                 let Some((group, phase)) = self.groups.get(&(task.job, task.phase)).zip(cluster.phase(*task)) else {
                     worthless.push((*key, *task, None));
                     continue;
                 };
-                let Some(node) = node_for(*task, cluster) else {
-                    refused.insert(*task);
+                let node = if stuck.contains(phase.demand()) { None } else { node_for(*task, cluster) };
+                let Some(node) = node else {
+                    if !stuck.contains(phase.demand()) && !cluster.fits_somewhere(phase.demand()) {
+                        stuck.add(phase.demand());
+                    }
                     continue;
                 };
                 let phase_id = (task.job, task.phase);
@@ -88,7 +103,7 @@ impl Auto {
                 let price = self.parameters.price(waiting, group.share);
                 match offer {
                     Some(offer) if offer.prices.contain(price) => {
-                        best.push((offer.value.at(price) / offer.uses.max(1e-9), *task, (offer, price)));
+                        best.push((offer.value.at(price) / offer.uses.max(1e-9), *key, *task, (offer, price)));
                     }
                     Some(offer) if !offer.prices.is_empty() => worthless.push((*key, *task, Some(offer.prices.below))),
                     _ => worthless.push((*key, *task, None)),
@@ -97,25 +112,20 @@ impl Auto {
             for (key, task, below) in worthless {
                 self.offer_again(key, task, below, waiting);
             }
-            best.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
-            if best.is_empty() {
-                if self.offers.iter().take_while(|(key, _)| *key < limit).all(|(_, task)| refused.contains(task)) {
-                    return;
-                }
-                continue;
-            }
+            best.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.2.cmp(&other.2)));
             // What is started changes what the others of its job are worth.
             let mut served: BTreeSet<PhaseId> = BTreeSet::new();
-            for (_, task, (offer, price)) in best {
+            for (_, key, task, (offer, price)) in best {
                 let phase_id = (task.job, task.phase);
-                if !served.insert(phase_id) {
+                if served.contains(&phase_id) {
+                    again.push((key, task));
                     continue;
                 }
                 let node = node_for(task, round.cluster()).filter(|_| round.may_start(task));
                 if !node.is_some_and(|node| round.start(task, node)) {
-                    refused.insert(task);
                     continue;
                 }
+                served.insert(phase_id);
                 let kind = kind(task.job, task.phase, round.cluster()).unwrap_or_default();
                 let mean = round.cluster().phase(task).map_or(0.0, Phase::mean);
                 let shares = &mut self.lessons.shares;
@@ -130,12 +140,17 @@ impl Auto {
                 });
                 let knowledge = round.estimator.knowledge();
                 self.look_at(task, knowledge, round.cluster());
+                let offered = self.groups.get(&phase_id).and_then(|group| group.offered.get(&task.index));
+                again.extend(offered.map(|key| (*key, task)));
             }
         }
     }
 
     /// Starts attempts again that are too old, if no slot is free for a copy.
     pub(super) fn start_again(&mut self, round: &mut Round<'_>) {
+        if self.old.is_empty() || round.cluster().dimensions().is_one_slot() && round.cluster().open_nodes() > 0 {
+            return;
+        }
         for task in std::mem::take(&mut self.old) {
             let cluster = round.cluster();
             let Some((group, phase)) = self.groups.get(&(task.job, task.phase)).zip(cluster.phase(task)) else {

@@ -14,6 +14,9 @@ pub(super) const DELAYS: [f64; 4] = [0.1, 0.3, 0.8, 2.0];
 /// Ages are rounded down to steps, each this many times the last one.
 const STEP: f64 = 1.1;
 
+/// Speeds are rounded to steps, each this many times the last one.
+const SPEED_STEP: f64 = 1.05;
+
 /// The share of its work after which a remaining time counts as known at the earliest: with 0, starting again would cost nothing.
 const EARLIEST: f64 = 0.05;
 
@@ -65,12 +68,15 @@ impl Copy {
 
     /// Returns the same on a node of another speed.
     pub(super) fn on(&self, speed: f64) -> Copy {
+        if (speed - 1.0).abs() < 1e-9 {
+            return self.clone();
+        }
         let factor = 1.0 / speed;
         Copy {
             survival: self.survival.stretched(factor),
             delayed: std::array::from_fn(|at| {
                 let (delay, survival) = (DELAYS[at], &self.survival);
-                Survival::of(|time| if time < delay { 1.0 } else { survival.at((time - delay) / factor) })
+                Survival::sampled(|time| if time < delay { 1.0 } else { survival.at((time - delay) / factor) })
             }),
             mean: self.mean * factor,
             held: self.held,
@@ -94,7 +100,11 @@ pub(super) struct Fresh {
     pub(super) starts_again: f64,
     /// The remaining times of attempts of unknown remaining time, by the step of their age.
     unknown: FxHashMap<i32, Survival>,
-    /// The same if they start again in time.
+    /// The same on nodes of other speeds, by the steps of age and speed.
+    unknown_on: FxHashMap<[i32; 2], Survival>,
+    /// Chains on nodes of other speeds, by the step of the speed.
+    chain_on: FxHashMap<i32, Box<Copy>>,
+    /// The same as `unknown` if they start again in time.
     young: FxHashMap<i32, Survival>,
     /// Fresh copies of tasks whose copies have a share in common, by the share and what is known of the first attempt.
     common: FxHashMap<(u64, First<i32>), Box<Copy>>,
@@ -136,6 +146,8 @@ impl Fresh {
             chain,
             starts_again: share * limit,
             unknown: FxHashMap::default(),
+            unknown_on: FxHashMap::default(),
+            chain_on: FxHashMap::default(),
             young: FxHashMap::default(),
             common: FxHashMap::default(),
             common_left: FxHashMap::default(),
@@ -161,6 +173,29 @@ impl Fresh {
                 }
             })
         })
+    }
+
+    /// Returns the same in time of a node on which work takes `pace` times as long.
+    pub(super) fn unknown_on(&mut self, age: f64, pace: f64) -> &Survival {
+        let steps = [step_of(age), speed_step(pace)];
+        if steps[1] == 0 {
+            return self.unknown(age);
+        }
+        if !self.unknown_on.contains_key(&steps) {
+            let survival = self.unknown(age).stretched(SPEED_STEP.powi(steps[1]));
+            self.unknown_on.insert(steps, survival);
+        }
+        &self.unknown_on[&steps]
+    }
+
+    /// Returns a copy that starts again in time on a node of this speed.
+    pub(super) fn chain_on(&mut self, speed: f64) -> &Copy {
+        let step = speed_step(speed);
+        if step == 0 {
+            return &self.chain;
+        }
+        let Fresh { chain_on, chain, .. } = self;
+        chain_on.entry(step).or_insert_with(|| Box::new(chain.on(SPEED_STEP.powi(step))))
     }
 
     /// Returns the time until a task is done by an attempt of this age and unknown remaining time, if it starts again at
@@ -250,6 +285,11 @@ impl Fresh {
         let next = if age < least { least } else { STEP.powi(step_of(age) + 2) };
         if age < self.starts_again { next.min(self.starts_again) } else { next }
     }
+}
+
+/// Returns the number of the step of a speed, 0 for 1.
+fn speed_step(speed: f64) -> i32 {
+    (speed.ln() / SPEED_STEP.ln()).round() as i32
 }
 
 /// Returns the number of the step of an age.

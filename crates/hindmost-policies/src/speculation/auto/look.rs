@@ -163,7 +163,7 @@ impl Sight<'_> {
         let (pace, age) = (Pace::of(self.cluster, attempt), age_of(attempt, self.phase, self.cluster));
         let again = attempt.began(now) + Time::from_seconds(pace.seconds(self.fresh.next_age(age) * mean));
         *next = again.max(now + Time::TICK).min(*next);
-        (self.fresh.unknown(age).stretched(pace.seconds(1.0)), None)
+        (*self.fresh.unknown_on(age, pace.seconds(1.0)), None)
     }
 
     /// Returns the copy of a task that is expected to end last, and what is left of the task without it and with it.
@@ -373,11 +373,12 @@ impl Group {
             let from = sight.copy_from(id, judged.copies, guard);
             from.filter(|from| *from <= sight.cluster.now() && judged.copies > 0)?;
             let speed = sight.cluster.node(node).map_or(1.0, Node::speed);
-            let (copy, usual) = sight.copy(guard);
-            Some(if (speed - 1.0).abs() < 1e-9 {
-                judged.offer(&copy, usual, true)
-            } else {
-                judged.offer(&copy.on(speed), usual, true)
+            Some(match guard {
+                None => {
+                    let usual = sight.fresh.chain.mean;
+                    judged.offer(sight.fresh.chain_on(speed), usual, true)
+                }
+                Some(guard) => judged.offer(&guard.copy(sight.fresh).on(speed), f64::INFINITY, true),
             })
         })
     }

@@ -1,5 +1,5 @@
 //! `auto` starts, keeps, stops and restarts attempts by one comparison: the job time that an attempt is expected to save, against what its
-//! slot is worth to others. It is told neither the load nor whether copies help.
+//! slot is worth to others. It needs to know neither the load nor whether copies help.
 //!
 //! Source: Hindmost's own rule.
 //!

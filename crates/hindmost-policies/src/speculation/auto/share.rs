@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use hindmost_core::ids::TaskId;
 use rustc_hash::FxHashMap;
 
-/// The shares that are told apart.
+/// The shares that are distinguished.
 pub(super) const SHARES: [f64; 6] = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0];
 
 /// A probability for each of [`SHARES`].

@@ -39,7 +39,7 @@ pub use orders::ORDERS;
 pub use reference::reference;
 pub use schema::{order_pattern, schema};
 pub use sources::Source;
-pub use systems::SYSTEMS;
+pub use systems::{SYSTEMS, compared};
 
 /// The order of jobs if neither the scenario nor the policy names one.
 pub const DEFAULT_ORDER: &str = "fair";

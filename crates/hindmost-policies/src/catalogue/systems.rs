@@ -397,3 +397,11 @@ pub static SYSTEMS: &[SystemEntry] = &[
         .checked(ChronosParameters::check),
     },
 ];
+
+/// Systems whose decisions take so long that they are compared only if they are named.
+const ONLY_BY_NAME: [&str; 1] = ["auto"];
+
+/// Returns the systems that are compared if none is named.
+pub fn compared() -> impl Iterator<Item = &'static SystemEntry> {
+    SYSTEMS.iter().filter(|system| !ONLY_BY_NAME.contains(&system.name))
+}

@@ -438,7 +438,7 @@ impl Scenario {
     /// If a policy is not valid.
     pub fn policies(&self) -> Result<Vec<PolicySpec>, String> {
         if self.policy.is_empty() {
-            return Ok(catalogue::SYSTEMS.iter().map(|system| PolicySpec::of(system.name)).collect());
+            return Ok(catalogue::compared().map(|system| PolicySpec::of(system.name)).collect());
         }
         self.policy.iter().map(PolicyEntry::spec).collect()
     }

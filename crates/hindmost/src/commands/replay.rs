@@ -9,7 +9,7 @@ use hindmost_core::time::Time;
 use hindmost_forecast::world::{Engine, World};
 use hindmost_math::plain::Plain;
 use hindmost_policies::catalogue::spec::PolicySpec;
-use hindmost_policies::catalogue::{self, SYSTEMS};
+use hindmost_policies::catalogue;
 use hindmost_sim::driver::Setup;
 use hindmost_sim::experiment::{Experiment, Jobs, default_placement};
 use hindmost_sim::scenario::{CommonPart, ReplaySettings, ScenarioError};
@@ -291,7 +291,7 @@ fn recorded_then_every_system(all: &[Recorded], notes: &mut Vec<String>) -> Vec<
             }
         }
     }
-    for system in SYSTEMS {
+    for system in catalogue::compared() {
         let spec = PolicySpec::of(system.name);
         if !specs.iter().any(|recorded| catalogue::mean_the_same(recorded, &spec)) {
             specs.push(spec);

@@ -536,7 +536,7 @@ pub(crate) fn task_itself(variance: &Variance) -> String {
 pub(crate) fn lost(diagnosis: &Diagnosis, wall_time: &WallTime) -> Option<String> {
     let lost = diagnosis.lost;
     let slots = (wall_time.seconds * wall_time.slots).max(f64::MIN_POSITIVE);
-    let share = percent((lost.failed + lost.losers + lost.repeated) / slots);
+    let share = percent((lost.failed + lost.losers + lost.repeated + lost.killed) / slots);
     lost_in_words(&lost).map(|said| format!("{said} ({share} of all slots' time)."))
 }
 
@@ -544,7 +544,8 @@ pub(crate) fn lost(diagnosis: &Diagnosis, wall_time: &WallTime) -> Option<String
 pub(crate) fn lost_in_words(lost: &LostWork) -> Option<String> {
     let parts = [
         (lost.failed, "failed attempts"),
-        (lost.losers, "attempts that were killed or too late"),
+        (lost.losers, "attempts that lost to another of their task"),
+        (lost.killed, "attempts that were killed, and lost to no other"),
         (lost.repeated, "work that was done again after it had succeeded"),
     ];
     let said = parts.iter().filter(|(seconds, _)| *seconds > 0.0);

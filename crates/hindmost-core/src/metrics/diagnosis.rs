@@ -317,6 +317,7 @@ impl DiagnosisTotal {
         self.lost.failed += other.lost.failed;
         self.lost.losers += other.lost.losers;
         self.lost.repeated += other.lost.repeated;
+        self.lost.killed += other.lost.killed;
     }
 }
 
@@ -429,10 +430,12 @@ pub struct PhaseTime {
 pub struct LostWork {
     /// Of attempts that failed.
     pub failed: f64,
-    /// Of attempts that were killed, or that succeeded after another attempt of their task.
+    /// Of attempts that were killed or succeeded, and ran at the same time as the winner of their task.
     pub losers: f64,
     /// Of attempts that began after their task had succeeded, such as because the output was lost.
     pub repeated: f64,
+    /// Of attempts that were killed although no other attempt had won, and of attempts that ended with their node or with the run.
+    pub killed: f64,
 }
 
 /// What the failed attempts with one reason cost.

@@ -181,6 +181,11 @@ pub struct Durations {
     pub max: Option<f64>,
 }
 
+impl Durations {
+    /// The largest number of tasks for which all quantiles are exact.
+    pub const EXACT: u64 = 2048;
+}
+
 /// Regression of ln duration on ln bytes read, over the winners that read any bytes. Where an application is diagnosed as a whole,
 /// the first waves of executors and each distance from the input have means of their own, and durations are without what slow nodes
 /// explain.

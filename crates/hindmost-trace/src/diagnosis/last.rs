@@ -3,8 +3,8 @@
 use hindmost_core::metrics::{FailureCost, FinishedLast, LostWork, TaskTime, Waited};
 
 use super::typical::{Typical, retries};
-use crate::recording::Ended;
-use crate::recording::{PhaseRows, Recording};
+use crate::findings::roles::{Role, Roles};
+use crate::recording::{Ended, PhaseRows, Recording};
 
 /// Fewest winners of a phase whose last 5 % are looked at.
 const FEWEST: usize = 20;
@@ -81,12 +81,16 @@ fn of_phase(phase: &PhaseRows, typical: &Typical) -> Option<(f64, What)> {
 /// Returns the machine time of attempts that did not win.
 pub fn lost_work(recording: &Recording) -> LostWork {
     let mut lost = LostWork::default();
-    for row in recording.phases.iter().flat_map(|phase| &phase.rows).filter(|row| !row.wins) {
-        *match row.ended {
-            Ended::Failed => &mut lost.failed,
-            _ if row.repeated => &mut lost.repeated,
-            _ => &mut lost.losers,
-        } += row.seconds();
+    for phase in &recording.phases {
+        let roles = Roles::of(phase);
+        for row in phase.rows.iter().filter(|row| !row.wins) {
+            *match (row.ended, roles.role(row)) {
+                (Ended::Failed, _) => &mut lost.failed,
+                (_, Role::Repeat) => &mut lost.repeated,
+                (_, Role::Alone) => &mut lost.killed,
+                (_, Role::Loser | Role::Winner) => &mut lost.losers,
+            } += row.seconds();
+        }
     }
     lost
 }
@@ -129,6 +133,23 @@ mod tests {
         assert_eq!((retry.retry.phases, retry.retry.seconds), (1, 50.0 - 19.0));
         assert_eq!(retry.all, retry.retry);
         assert_eq!(retry.retry_without_failure.phases, 0);
+    }
+
+    #[test]
+    fn only_attempts_beside_the_winner_of_their_task_lost_to_it() {
+        let mut rows = vec![
+            row(0, 0, 0.0, 2.0),
+            row(0, 0, 5.0, 9.0),
+            row(0, 1, 6.0, 13.0),
+            row(0, 0, 9.0, 24.0),
+            row(1, 0, 0.0, 1.0),
+        ];
+        for (at, ended) in [(0, Ended::Killed), (2, Ended::Killed), (3, Ended::Killed), (4, Ended::Interrupted)] {
+            (rows[at].wins, rows[at].ended) = (false, ended);
+        }
+        let lost = lost_work(&recording(vec![phase(rows)], Vec::new()));
+        let LostWork { failed, losers, killed, repeated } = lost;
+        assert_eq!([failed, losers, killed, repeated], [0.0, 7.0, 2.0 + 1.0, 15.0]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod ends;
 mod folded;
 mod job_waits;
 mod phase;
+pub(crate) mod roles;
 mod tally;
 #[cfg(test)]
 mod tests;

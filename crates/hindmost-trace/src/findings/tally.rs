@@ -2,6 +2,7 @@
 
 use hindmost_core::metrics::{AttemptCounts, MachineTime, Speculation};
 
+use super::roles::Role;
 use crate::recording::{AttemptRow, Ended};
 
 /// Times further from 0 than this, in seconds, are treated as unknown.
@@ -33,19 +34,6 @@ impl Times {
             (start, end) => Times { start, end, seconds: None },
         }
     }
-}
-
-/// The role of an attempt among the attempts of its task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// The attempt was the first of its task to succeed.
-    Winner,
-    /// Another attempt of the task won.
-    Loser,
-    /// The attempt did not succeed, and no other attempt of the task won while it ran.
-    Alone,
-    /// The attempt began after the task had succeeded, such as because the output was lost.
-    Repeat,
 }
 
 /// Counts of attempts and sums of their machine time.

@@ -7,7 +7,7 @@ use hindmost_math::statistics::{median, quantile};
 use super::ends::Ends;
 
 /// Largest number of winners that are all kept.
-const KEPT: usize = 2048;
+const KEPT: usize = Durations::EXACT as usize;
 /// Resolution of the clock if all durations are whole milliseconds, in seconds.
 const MILLISECOND: f64 = 0.001;
 /// Resolution of the clock if some duration is not a whole number of milliseconds, in seconds.

@@ -62,6 +62,15 @@ fn of_rows(joined: Joined, about: &mut Vec<String>) -> Replay {
              machines of its own for them."
         ));
     }
+    let jobs = replay.world.iter().flat_map(|world| &world.jobs);
+    let (count, seconds) = jobs.filter(|job| job.again > 0.0).fold((0, 0.0), |(n, sum), job| (n + 1, sum + job.again));
+    if count > 0 {
+        about.push(format!(
+            "A replay runs each task once, so recorded times are without the end of {} in which only work ran again that had succeeded \
+             ({seconds:.1} s).",
+            some(count, "job", "jobs")
+        ));
+    }
     about.extend(is_too_large.then(|| TOO_LARGE.to_owned()));
     replay
 }

@@ -227,6 +227,21 @@ mod tests {
         assert_eq!(times, [(2.5, 0.5), (2.0, 0.0)]);
     }
 
+    #[test]
+    fn work_that_ran_again_after_the_last_task_is_not_in_recorded_times() {
+        let mut rows = vec![row(0, 0, 0.0, 1.0), row(1, 0, 1.0, 2.0), row(0, 0, 8.0, 9.0)];
+        (rows[2].wins, rows[2].repeated) = (false, true);
+        let of_end = |end: f64| {
+            let mut recording = recording(vec![phase(rows.clone())], vec![executor("h", 1)]);
+            (recording.active, recording.active_ids) = (vec![(0.0, Some(end))], vec![0]);
+            let job = workload(recording).unwrap().world.unwrap().jobs[0].clone();
+            (job.seconds, job.tail, job.again)
+        };
+        assert_eq!(of_end(9.0), (2.0, 0.0, 7.0));
+        // The log says that the job went on.
+        assert_eq!(of_end(12.0), (12.0, 10.0, 0.0));
+    }
+
     /// The first phase of a run on two nodes of four slots: tasks of about 1.5 s, which take `slowness` times as long on the second node.
     fn on_two_nodes(tasks: u32, slowness: f64) -> Replay {
         let mut free: Vec<(f64, u32)> = (0..8).map(|slot| (0.0, slot / 4)).collect();

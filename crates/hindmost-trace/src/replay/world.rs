@@ -132,10 +132,12 @@ pub struct SkewedInput {
 /// How a job ran.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordedJob {
-    /// Seconds from its submission to its end.
+    /// Seconds from its submission to its end, or to the end of its last task if only work ran after that which had succeeded.
     pub seconds: f64,
     /// Seconds from the end of its last task to its end.
     pub tail: f64,
+    /// Seconds after that in which only work ran again that had succeeded. A replay runs each task once, so they are in neither time.
+    pub again: f64,
     /// For each phase, the seconds for which its tasks could not start after the phases before it had ended.
     pub lags: Vec<PhaseLag>,
 }
@@ -215,6 +217,7 @@ pub(crate) fn world(
     for (job, source) in jobs.iter().zip(sources) {
         let arrival = origin + job.spec.arrival.seconds();
         let mut ends = Vec::new();
+        let mut last_repeat = f64::NEG_INFINITY;
         let mut found = RecordedJob::default();
         let mut durations = vec![None; job.spec.phases.len()];
         let mut if_slow = vec![None; job.spec.phases.len()];
@@ -229,6 +232,8 @@ pub(crate) fn world(
                 continue;
             };
             let phase = &recording.phases[index];
+            let ran_again = phase.rows.iter().filter(|row| row.repeated);
+            last_repeat = ran_again.map(|row| row.end).fold(last_repeat, f64::max);
             let each = || first_starts(phase).map(|start| (start - ready).max(0.0)).collect();
             found.lags.push(if are_slots_known {
                 let first = phase.rows.iter().map(|row| row.start).fold(f64::INFINITY, f64::min);
@@ -273,7 +278,8 @@ pub(crate) fn world(
         }
         let last = ends.iter().copied().fold(arrival, f64::max);
         let ended = source.ids.iter().filter_map(|id| job_ends.get(id).copied()).fold(last, f64::max);
-        (found.seconds, found.tail) = (ended - arrival, ended - last);
+        let (ended, again) = if last_repeat >= ended { (last, ended - last) } else { (ended, 0.0) };
+        (found.seconds, found.tail, found.again) = (ended - arrival, ended - last, again);
         world.jobs.push(found);
         world.durations.push(durations);
         if possible.is_some() {

@@ -179,7 +179,7 @@ impl Issues {
             (self.repeated, "row repeats", "rows repeat", "an attempt with the same task, node and times; each attempt counts once."),
             (self.ran_again, "attempt", "attempts", "began after the task had succeeded (its result was lost, or the work was run again); \
               left out of replays."),
-            (self.without_first, "task has", "tasks have", "no first attempt in the log, by the numbers of their attempts: earlier ones are missing or left out."),
+            (self.without_first, "task has", "tasks have", "no first attempt among the rows that count, by the numbers of their attempts: earlier ones are missing or left out."),
             (self.never_succeeded, "task", "tasks", "never succeeded; left out of replays."),
         ]);
         warnings.extend(self.notes.iter().cloned());

@@ -68,7 +68,7 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
             other_jobs: 0,
         }),
         task_time: TaskTime { seconds: 50.0, garbage_collection: 10.0, ..TaskTime::default() },
-        lost: LostWork { failed: 3.0, losers: 2.0, repeated: 0.0 },
+        lost: LostWork { failed: 3.0, losers: 2.0, repeated: 0.0, killed: 0.0 },
         failures: vec![FailureCost { reason: name.to_owned(), attempts: 2, seconds: 3.0 }],
         finished_last: FinishedLast { all: waited, long_attempt: waited, ..FinishedLast::default() },
         stragglers: StragglersByCause {

@@ -12,7 +12,7 @@ use std::thread::{JoinHandle, available_parallelism, spawn};
 
 use hindmost_core::metrics::Diagnosis;
 
-use crate::diagnosis::diagnose;
+use crate::diagnosis::diagnose_with;
 use crate::recording::Recording;
 
 /// Threads that diagnose, of all logs together.
@@ -27,6 +27,8 @@ const MOST_WAITING: usize = 1 << 18;
 /// Diagnoses recordings.
 #[derive(Debug, Default)]
 pub(crate) struct Diagnosing {
+    /// Whether diagnoses say what durations depend on.
+    variance: bool,
     /// How many recordings were added.
     added: usize,
     /// Recordings that wait for a helper; `None` before the first helper starts.
@@ -39,6 +41,12 @@ pub(crate) struct Diagnosing {
 }
 
 impl Diagnosing {
+    pub(crate) fn new(variance: bool) -> Diagnosing {
+        let mut diagnosing = Diagnosing::default();
+        diagnosing.variance = variance;
+        diagnosing
+    }
+
     /// Diagnoses a recording, now or later. Returns what has been found by now.
     pub(crate) fn add(&mut self, recording: Recording) -> Vec<Diagnosis> {
         self.added += 1;
@@ -56,7 +64,7 @@ impl Diagnosing {
                 queue.send(recording).err().map(|not_sent| not_sent.0)
             }
         };
-        let own = not_taken.map(|recording| diagnose(&recording));
+        let own = not_taken.map(|recording| diagnose_with(&recording, self.variance));
         let mut found = self.take();
         found.extend(own);
         found
@@ -95,7 +103,8 @@ impl Diagnosing {
         while self.helpers.len() < MOST_HELPERS && is_free().is_ok() {
             let (recordings, waiting, found) =
                 (Arc::clone(&recordings), Arc::clone(&self.waiting), Arc::clone(&self.found));
-            self.helpers.push(spawn(move || help(&recordings, &waiting, &found)));
+            let variance = self.variance;
+            self.helpers.push(spawn(move || help(&recordings, variance, &waiting, &found)));
         }
         self.queue = (!self.helpers.is_empty()).then_some(queue);
     }
@@ -112,11 +121,11 @@ fn attempts_of(recording: &Recording) -> usize {
     recording.phases.iter().map(|phase| phase.rows.len()).sum()
 }
 
-fn help(recordings: &Mutex<Receiver<Recording>>, waiting: &AtomicUsize, found: &Mutex<Vec<Diagnosis>>) {
+fn help(recordings: &Mutex<Receiver<Recording>>, variance: bool, waiting: &AtomicUsize, found: &Mutex<Vec<Diagnosis>>) {
     loop {
         let next = recordings.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(recording) = next else { return };
-        let one = diagnose(&recording);
+        let one = diagnose_with(&recording, variance);
         waiting.fetch_sub(attempts_of(&recording), Ordering::Relaxed);
         found.lock().unwrap_or_else(PoisonError::into_inner).push(one);
     }

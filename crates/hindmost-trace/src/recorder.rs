@@ -4,7 +4,7 @@
 use hindmost_core::metrics::{Diagnosis, Findings};
 
 use crate::diagnosing::Diagnosing;
-use crate::diagnosis::diagnose;
+use crate::diagnosis::diagnose_with;
 use crate::findings::Gathering;
 use crate::joined::Joined;
 use crate::recording::{RecordedRun, Recording};
@@ -17,6 +17,8 @@ const MOST_DIAGNOSES: usize = 5000;
 pub struct Wanted {
     /// Whether findings and diagnoses are wanted.
     pub diagnoses: bool,
+    /// Whether the diagnoses say what durations depend on. That takes a sixth of the time of many small jobs.
+    pub variance: bool,
     /// Which applications may be replayed.
     pub replays: Replays,
 }
@@ -48,9 +50,11 @@ pub struct Longest {
 
 impl Wanted {
     /// Findings and diagnoses only.
-    pub const DIAGNOSES: Wanted = Wanted { diagnoses: true, replays: Replays::None };
+    pub const DIAGNOSES: Wanted = Wanted { diagnoses: true, variance: true, replays: Replays::None };
+    /// Findings, and diagnoses that do not say what durations depend on.
+    pub const BRIEF_DIAGNOSES: Wanted = Wanted { variance: false, ..Wanted::DIAGNOSES };
     /// Replays of all applications only.
-    pub const REPLAYS: Wanted = Wanted { diagnoses: false, replays: Replays::All };
+    pub const REPLAYS: Wanted = Wanted { diagnoses: false, variance: true, replays: Replays::All };
 }
 
 /// What is kept of a log for replays.
@@ -85,7 +89,7 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn new(wanted: Wanted) -> Recorder {
-        Recorder { wanted, ..Recorder::default() }
+        Recorder { wanted, diagnosing: Diagnosing::new(wanted.variance), ..Recorder::default() }
     }
 
     /// Whether any application may be replayed.
@@ -99,7 +103,7 @@ impl Recorder {
         let mut is_worth = true;
         if self.wanted.diagnoses {
             self.gathering.add(&recording);
-            let diagnosis = diagnose(&recording);
+            let diagnosis = diagnose_with(&recording, self.wanted.variance);
             self.gathering.explain(&diagnosis);
             let jobs = recording.phases.iter().chain(&recording.without_times).map(|phase| phase.of_job);
             self.gathering.complete(recording.application, jobs);

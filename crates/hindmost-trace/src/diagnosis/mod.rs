@@ -44,6 +44,11 @@ pub use usual::FAR_BEYOND;
 
 /// Finds out what an application spent its time on, and why its stragglers were slow.
 pub fn diagnose(recording: &Recording) -> Diagnosis {
+    diagnose_with(recording, true)
+}
+
+/// Does the same, but finds out what the durations of tasks depend on only if that is wanted.
+pub(crate) fn diagnose_with(recording: &Recording, with_variance: bool) -> Diagnosis {
     let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
     let (context, mut nodes) = Context::of(recording, &typical);
     let is_cold = |phase: usize, row: usize| context.is_cold(phase, row);
@@ -71,7 +76,7 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
         finished_last: last::finished_last(recording, &typical),
         stragglers,
         by_phase,
-        variance: variance::variance(recording, &typical, &context),
+        variance: with_variance.then(|| variance::variance(recording, &typical, &context)).flatten(),
         failing_nodes: failing_nodes::failing_nodes(&context),
         slow_nodes: nodes.slow,
         nodes_tested: nodes.tested,

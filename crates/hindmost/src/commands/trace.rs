@@ -35,7 +35,7 @@ pub fn run(command: TraceCommand) -> Outcome {
     let columns = columns.with_states(states);
     let mut all = Vec::new();
     for file in &files {
-        let read = with_progress(|progress| log::read(file, &columns, Wanted::DIAGNOSES, Some(progress)))?;
+        let read = with_progress(|progress| log::read(file, &columns, Wanted::BRIEF_DIAGNOSES, Some(progress)))?;
         let Log { summary, findings, diagnoses: applications, .. } = read;
         all.push(LogInfo { summary, findings, diagnosis: DiagnosisTotal::of(applications.iter()), applications });
     }

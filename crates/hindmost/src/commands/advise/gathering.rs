@@ -195,7 +195,7 @@ pub fn read(
     let read = each(cores(), order.len(), |number| {
         let at = order[number];
         let part = sizes[at] as f64 / whole;
-        let wanted = Wanted { diagnoses: true, replays: replays(&logs[at], (longest.longest, wanted)) };
+        let wanted = Wanted { replays: replays(&logs[at], (longest.longest, wanted)), ..Wanted::DIAGNOSES };
         let log =
             read_one((&logs[at], columns, wanted), at, folder, &spool, &longest, &|share| bar.advance(share * part));
         (at, log)

@@ -186,7 +186,7 @@ fn the_allocations_of_a_killed_run_that_nobody_resumes_are_given_back() {
     let mut command = crate::hindmost();
     command.env("HINDMOST_SLURM_KEEPER_SECONDS", "4");
     let live = Live::start_with(command, scene.folder.path(), "job.toml", "out", &SLURM);
-    until("attempts run", || cluster.lab.attempts().len() == 6);
+    until_reported(&scene, &cluster.lab, 6);
     live.kill();
     scene.open();
     cluster.lab.until_clean();
@@ -203,7 +203,7 @@ fn a_run_whose_folder_is_removed_leaves_nothing() {
     let mut command = crate::hindmost();
     command.env("HINDMOST_SLURM_KEEPER_SECONDS", "600");
     let live = Live::start_with(command, scene.folder.path(), "job.toml", "out", &SLURM);
-    until("attempts run", || cluster.lab.attempts().len() == 6);
+    until_reported(&scene, &cluster.lab, 6);
     live.kill();
     // Attempts still write into it.
     until("the folder is gone", || fs::remove_dir_all(scene.out()).is_ok() || !scene.out().exists());
@@ -216,7 +216,7 @@ fn a_cancelled_step_is_a_failure_and_runs_again() {
     let cluster = cluster();
     let scene = gated(6, "");
     let child = scene.spawn(None, &["--engine", "slurm", "--policy", "none"]);
-    until("attempts run", || cluster.lab.attempts().len() == 6);
+    until_reported(&scene, &cluster.lab, 6);
     let steps = cluster.lab.attempts();
     cluster.lab.output("scancel", &[&steps[0].0]);
     cluster.lab.output("scancel", &["--signal=KILL", &steps[1].0]);

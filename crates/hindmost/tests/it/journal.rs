@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hindmost_policies::catalogue::SYSTEMS;
+use hindmost_policies::catalogue::compared;
 use hindmost_sim::testing::{Run, World};
 use serde_json::Value;
 
@@ -80,7 +80,7 @@ fn a_replay_takes_its_settings_from_the_journal() {
     let folder = tempfile::tempdir().unwrap();
     run_folder(folder.path(), "out", &world().order("srpt").run("fifo+mantri(delta=0.5)"));
     let replayed = json_in(folder.path(), &["replay", "out", "--json"]);
-    let systems = SYSTEMS.iter().map(|system| system.name);
+    let systems = compared().map(|system| system.name);
     assert_eq!(policies(&replayed), ["fifo+mantri(delta=0.5)"].into_iter().chain(systems).collect::<Vec<_>>());
     assert_eq!((&replayed["knowledge"], &replayed["scenario"]), (&"progress(0.2)".into(), &"out".into()));
     let notes: Vec<&str> = replayed["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();

@@ -87,7 +87,7 @@ pub fn stop_tree(root: &Identity) {
 }
 
 /// Stops an attempt's whole tree and waits until no thread of it runs: a signal to stop takes effect only at the end of the system
-/// call in which it meets a thread, and that call may open or truncate a file. Returns false if something still runs after [`HELD_WITHIN`],
+/// call in which it meets a thread, and that call may open or truncate a file. Returns false if something still runs after ten seconds,
 /// in a system call that can't be interrupted.
 pub fn hold_tree(root: &Identity) -> bool {
     let begin = Instant::now();

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use hindmost_core::metrics::JobResult;
-use hindmost_policies::catalogue::SYSTEMS;
+use hindmost_policies::catalogue::compared;
 use hindmost_sim::driver::{Control, RunResult};
 use hindmost_sim::experiment::{Execution, Experiment, Results, run_all};
 use hindmost_sim::output::Output;
@@ -58,7 +58,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
          arrival = { poisson = { rate = 2.0 } }\ntasks = { uniform = { min = 1, max = 20 } }\n\
          duration = { pareto = { alpha = 1.8, mean = { uniform = { min = 0.5, max = 2.0 } } } }\n",
     );
-    assert_eq!(experiment.policies.len(), SYSTEMS.len(), "a scenario without policies runs all systems");
+    assert_eq!(experiment.policies.len(), compared().count(), "a scenario without policies runs all compared systems");
     let one = run_on(&experiment, 1);
     assert_eq!(one, run_on(&experiment, 4));
     // Each seed has its own jobs, and all policies get the same jobs.

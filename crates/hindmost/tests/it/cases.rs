@@ -182,6 +182,11 @@ impl Case {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, text).unwrap();
             if text.starts_with("#!") {
+                // A process that another thread starts meanwhile has the written file open, so that it can't be executed: its copy can.
+                let written = path.with_extension("written");
+                fs::rename(&path, &written).unwrap();
+                assert!(std::process::Command::new("cp").args([&written, &path]).status().unwrap().success());
+                fs::remove_file(&written).unwrap();
                 fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
             }
         }

@@ -6,14 +6,13 @@ mod json;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use crate::Ran;
 use crate::console::{Block, Part, parts, shell};
-use crate::scene::{ended_within, leftovers_with, names, signal};
+use crate::scene::{ended_within, leftovers_with, names, program, signal};
 use expected::{Edit, Step};
 
 /// Cases of a file that run at the same time. Most wait for the tasks that they run.
@@ -180,14 +179,10 @@ impl Case {
         for (name, text) in &self.files {
             let path = work.join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(&path, text).unwrap();
             if text.starts_with("#!") {
-                // A process that another thread starts meanwhile has the written file open, so that it can't be executed: its copy can.
-                let written = path.with_extension("written");
-                fs::rename(&path, &written).unwrap();
-                assert!(std::process::Command::new("cp").args([&written, &path]).status().unwrap().success());
-                fs::remove_file(&written).unwrap();
-                fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+                program(&path, text);
+            } else {
+                fs::write(&path, text).unwrap();
             }
         }
         let (mut wrong, mut edits) = (Vec::new(), Vec::new());

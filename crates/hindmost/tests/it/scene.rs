@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{Read, Seek};
+use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -171,6 +171,16 @@ impl Drop for Live {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Writes a program that tests execute. A process of its own writes it: if this one did, a process that another thread starts meanwhile
+/// would hold the file open for writing, and a file that is open for writing can't be executed.
+pub fn program(path: &Path, text: &str) {
+    let mut child = Command::new("sh");
+    child.args(["-c", r#"cat > "$0" && chmod 755 "$0""#]).arg(path).stdin(Stdio::piped());
+    let mut child = child.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success(), "{}", path.display());
 }
 
 /// How long is waited for what must happen. Loaded machines are slow, and only what never happens takes so long.

@@ -2,14 +2,13 @@
 //! says where copies are left out, and hanging tasks are cured by a copy or by a new start.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::sync::Mutex;
 
 use hindmost_testing::{Draw, cases, seed};
 
 use crate::hindmost;
-use crate::scene::{Scene, ended};
+use crate::scene::{Scene, ended, program};
 
 /// What a command may get when it is late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,11 +93,6 @@ const VALUES: [&str; 8] = ["v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7"];
 /// The value that is late.
 const LATE: usize = 6;
 
-fn program(scene: &Scene, name: &str, text: &str) {
-    scene.write(name, text);
-    fs::set_permissions(scene.path(name), fs::Permissions::from_mode(0o755)).unwrap();
-}
-
 /// Runs one case. Returns whether it has succeeded, or what is wrong.
 fn tried(case: &Case) -> Result<bool, String> {
     let Kind { command, made, cure } = KINDS[case.kind];
@@ -110,7 +104,7 @@ fn tried(case: &Case) -> Result<bool, String> {
     }
     let (late, point, seconds) = (VALUES[LATE], case.point, case.seconds);
     let is_late = format!("[ \"$1.$2.$HINDMOST_ATTEMPT\" = {late}.{point}.0 ]");
-    program(&scene, "late", &format!("#!/bin/sh\nif {is_late}; then exec sleep {seconds}; fi\nexec sleep 0.05\n"));
+    program(&scene.path("late"), &format!("#!/bin/sh\nif {is_late}; then exec sleep {seconds}; fi\nexec sleep 0.05\n"));
     scene.write("hidden.py", HIDDEN_PYTHON);
     let (mut options, mut text) = (vec!["--out", "results", "-k"], command);
     if let Some(rest) = command.strip_prefix("--output {}.out ") {
@@ -122,7 +116,7 @@ fn tried(case: &Case) -> Result<bool, String> {
         let (operator, rest) = redirection.split_once(' ').unwrap();
         let redirection = format!("{} {rest}", operator.trim_matches('\''));
         let script = HIDDEN.replace("HALVES", &HALVES.replace("{}", "$1")).replace("REDIRECTION", &redirection);
-        program(&scene, "hidden", &script);
+        program(&scene.path("hidden"), &script);
         text = String::from("./hidden {}");
     }
     let text = format!("./late {{}} begin; {text} && ./late {{}} end");

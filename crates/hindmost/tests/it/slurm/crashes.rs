@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::ends::{failed, gated, has_results, job, until_reported};
 use super::lab::{Lab, cluster};
-use crate::scene::{Live, Scene, signal, until};
+use crate::scene::{Live, Scene, program, signal, until};
 
 const SLURM: [&str; 2] = ["--engine", "slurm"];
 
@@ -103,9 +103,7 @@ fn a_request_is_withdrawn_although_salloc_hangs() {
     let folder = tempfile::tempdir().unwrap();
     // It does not end when it is sent a signal, as the one of Slurm 22.05 sometimes does not.
     let hangs = "#!/bin/sh\ntrap '' TERM\nPATH=${PATH#*:}\nsalloc --no-shell --nodes=1 --exclusive\nexec sleep 100\n";
-    let program = folder.path().join("salloc");
-    fs::write(&program, hangs).unwrap();
-    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    program(&folder.path().join("salloc"), hangs);
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
     let mut command = crate::hindmost();
     command.env("PATH", path).args(["slurm-step", "request"]).stdin(Stdio::piped()).stderr(Stdio::null());

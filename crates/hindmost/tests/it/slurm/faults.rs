@@ -1,7 +1,6 @@
 //! Nodes that are lost and return, a controller that restarts, allocations that are cancelled, folders that are not shared.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -14,7 +13,7 @@ use hindmost_testing::left_out;
 
 use super::ends::{failed, gated, has_results, job, until_reported};
 use super::lab::{Cluster, SOON, cluster, on_cluster, own_cluster, own_cluster_with};
-use crate::scene::{Scene, has_ended, names, records, timeline, until, until_equal};
+use crate::scene::{Scene, has_ended, names, program, records, timeline, until, until_equal};
 
 /// A cluster that notices soon that a node is silent.
 fn watchful_cluster() -> Cluster {
@@ -175,8 +174,7 @@ fn attempts_whose_steps_wait_are_starting() {
     let gates = format!("if test $HINDMOST_TASK -lt 8; then {}; else {second}; fi", scene.gate());
     fs::write(scene.path("job.toml"), job.replace(&scene.gate(), &gates)).unwrap();
     fs::create_dir(scene.path("bin")).unwrap();
-    fs::write(scene.path("bin/srun"), HOLDING).unwrap();
-    fs::set_permissions(scene.path("bin/srun"), fs::Permissions::from_mode(0o755)).unwrap();
+    program(&scene.path("bin/srun"), HOLDING);
     let child = scene.spawn(Some(r#"PATH=$PWD/bin:$PATH exec "$@""#), &["--engine", "slurm", "--nodes", "n1,n2"]);
     let state = || {
         let mut view = LiveView::new(&scene.out());

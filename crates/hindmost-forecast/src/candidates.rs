@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn small_phases_are_divided_unless_their_tasks_came_one_after_another() {
+    fn small_phases_are_divided_unless_tasks_came_one_by_one() {
         let divided = |phase: &str| {
             let how = "(repartition before it, or smaller splits of files)";
             vec![(

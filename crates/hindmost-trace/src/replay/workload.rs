@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_ran_again_after_the_last_task_is_not_in_recorded_times() {
+    fn repeats_after_the_last_task_are_not_in_recorded_times() {
         let mut rows = vec![row(0, 0, 0.0, 1.0), row(1, 0, 1.0, 2.0), row(0, 0, 8.0, 9.0)];
         (rows[2].wins, rows[2].repeated) = (false, true);
         let of_end = |end: f64| {

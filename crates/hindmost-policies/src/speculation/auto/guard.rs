@@ -8,7 +8,7 @@ use super::share::{Known, Mixture, SHARES, mean};
 use super::survival::Survival;
 
 /// Probabilities of a share below this are left out.
-const SMALL: f64 = 0.01;
+const NEGLIGIBLE: f64 = 0.01;
 /// The unknown duration of the first attempt is assumed to be at most this many times its age, divided by the share: above it every running
 /// copy would count as certain to lose.
 const MOST: f64 = 0.9;
@@ -22,8 +22,8 @@ pub(super) struct Running {
     pub(super) duration: Known,
     /// Its remaining time, as if it were alone.
     pub(super) left: Survival,
-    /// True if its remaining time is known.
-    pub(super) is_known: bool,
+    /// Its remaining time, if it is known.
+    pub(super) step: Option<f64>,
     /// True if it is the first attempt of the task.
     pub(super) is_first: bool,
 }
@@ -61,12 +61,12 @@ impl Guard {
     }
 
     /// Returns what is left of the task while these attempts run.
-    pub(super) fn left(&self, running: &[Running], fresh: &mut Fresh) -> Survival {
+    pub(super) fn left(&self, running: &[&Running], fresh: &mut Fresh) -> Survival {
         let mut sum = Survival::ZERO;
         for (probability, share) in self.shares() {
             let mut all = Survival::ONE;
             for attempt in running {
-                let alone = attempt.is_first || attempt.is_known || share <= 0.0;
+                let alone = attempt.is_first || attempt.step.is_some() || share <= 0.0;
                 if alone {
                     all = all.and(&attempt.left);
                 } else {
@@ -93,6 +93,6 @@ impl Guard {
     }
 
     fn shares(&self) -> impl Iterator<Item = (f64, f64)> {
-        self.mixture.into_iter().zip(SHARES).filter(|(probability, _)| *probability >= SMALL)
+        self.mixture.into_iter().zip(SHARES).filter(|(probability, _)| *probability >= NEGLIGIBLE)
     }
 }

@@ -22,7 +22,7 @@ const MOST_RUNNING: u32 = 8;
 const MOST_STARTED: u32 = 20;
 /// While copies of a task may be slow together, what they show is noted after so long, in E, and the next copy starts that much later than
 /// the last one: twice as much later for each further one.
-const APART: f64 = 0.25;
+const COPIES_APART: f64 = 0.25;
 
 /// What policies know of running attempts: the share S of an attempt's work after which its remaining time is known.
 pub(super) fn known_from(knowledge: Knowledge, phase: &Phase) -> f64 {
@@ -35,6 +35,9 @@ pub(super) fn known_from(knowledge: Knowledge, phase: &Phase) -> f64 {
         Knowledge::Age | Knowledge::History => 1.0,
     }
 }
+
+/// The running copies of a task, and the guard of them if they may be slow together.
+type Attempts = (Vec<(AttemptId, Running)>, Option<Guard>);
 
 /// What is left of a running task.
 #[derive(Clone, Copy, Debug)]
@@ -121,36 +124,47 @@ impl Sight<'_> {
         Some(Guard { mixture, first: known, age: first.map(|first| age_of(first, self.phase, self.cluster)) })
     }
 
-    /// Returns what is left of a task with running copies, and brings `next` forward to the next age at which one of them is to be
-    /// looked at.
-    fn left(&mut self, id: TaskId, guard: Option<&Guard>, next: &mut Time) -> Left {
-        let mut left = Left { survival: Survival::ONE, copies: 0, is_unknown: true, step: None };
-        let mut all: Vec<Running> = Vec::new();
+    /// Returns the copies of a task that run and are not being stopped, and brings `next` forward to the next time at which one of them is
+    /// to be looked at.
+    fn attempts(&mut self, id: TaskId, next: &mut Time) -> Vec<(AttemptId, Running)> {
         let (mean, known_from) = (self.phase.mean(), known_from(self.knowledge, self.phase));
         let first = self.tasks.first_copy(id);
+        let mut all = Vec::new();
         for attempt in running(id, self.cluster) {
-            let (survival, step) = self.left_of(attempt, next);
-            left.survival = if left.copies == 0 { survival } else { left.survival.and(&survival) };
-            left.step = step.filter(|_| left.copies == 0);
-            left.is_unknown &= step.is_none();
-            left.copies += 1;
-            if guard.is_some() {
-                all.push(Running {
-                    age: age_of(attempt, self.phase, self.cluster),
-                    duration: watched::duration(attempt, mean, known_from, self.cluster),
-                    left: survival,
-                    is_known: step.is_some(),
-                    is_first: first.is_none_or(|first| first == attempt.id().copy),
-                });
-            }
+            let (left, step) = self.left_of(attempt, next);
+            let running = Running {
+                age: age_of(attempt, self.phase, self.cluster),
+                duration: watched::duration(attempt, mean, known_from, self.cluster),
+                left,
+                step,
+                is_first: first.is_none_or(|first| first == attempt.id().copy),
+            };
+            all.push((attempt.id(), running));
         }
-        if let Some(guard) = guard.filter(|_| left.copies > 1) {
-            left.survival = guard.left(&all, self.fresh);
+        if all.len() > 1 {
+            *next = (*next).min(self.cluster.now() + Time::from_seconds(COPIES_APART * mean));
         }
-        if left.copies > 1 {
-            *next = (*next).min(self.cluster.now() + Time::from_seconds(APART * mean));
+        all
+    }
+
+    /// Returns what is left of a task with these copies.
+    fn left(&mut self, all: &[(AttemptId, Running)], guard: Option<&Guard>) -> Left {
+        Left {
+            survival: self.survival(all.iter().map(|(_, one)| one), guard.filter(|_| all.len() > 1)),
+            copies: all.len() as u32,
+            is_unknown: all.iter().all(|(_, one)| one.step.is_none()),
+            step: if let [(_, only)] = all { only.step } else { None },
         }
-        left
+    }
+
+    /// Returns P(T > t) of the time until the first of these copies ends.
+    fn survival<'r>(&mut self, copies: impl Iterator<Item = &'r Running>, guard: Option<&Guard>) -> Survival {
+        let copies: Vec<&Running> = copies.collect();
+        match (guard, copies.as_slice()) {
+            (_, []) => Survival::ONE,
+            (Some(guard), _) => guard.left(&copies, self.fresh),
+            (None, [first, others @ ..]) => others.iter().fold(first.left, |all, one| all.and(&one.left)),
+        }
     }
 
     /// Returns what is left of an attempt as if it were alone, and its remaining time if it is known.
@@ -166,50 +180,30 @@ impl Sight<'_> {
         (*self.fresh.unknown_on(age, pace.seconds(1.0)), None)
     }
 
-    /// Returns the copy of a task that is expected to end last, and what is left of the task without it and with it.
-    fn worst_copy(&mut self, id: TaskId, guard: Option<&Guard>) -> Option<(AttemptId, [Survival; 2])> {
-        let (mean, known_from) = (self.phase.mean(), known_from(self.knowledge, self.phase));
-        let first = self.tasks.first_copy(id);
-        let ids: Vec<AttemptId> = running(id, self.cluster).map(Attempt::id).collect();
-        let mut all: Vec<(AttemptId, Running)> = Vec::with_capacity(ids.len());
-        for id in ids {
-            let attempt = self.cluster.attempt(id)?;
-            let (left, step) = self.left_of(attempt, &mut Time::NEVER.clone());
-            let running = Running {
-                age: age_of(attempt, self.phase, self.cluster),
-                duration: watched::duration(attempt, mean, known_from, self.cluster),
-                left,
-                is_known: step.is_some(),
-                is_first: first == Some(id.copy),
-            };
-            all.push((id, running));
-        }
+    /// Returns the copy of a task that is expected to end last, and what is left of the task without it and with it; `None` if the task
+    /// has only one, or none that may go.
+    fn worst_copy(
+        &mut self,
+        all: &[(AttemptId, Running)],
+        guard: Option<&Guard>,
+    ) -> Option<(AttemptId, [Survival; 2])> {
         if all.len() < 2 {
             return None;
         }
         // Where copies may be slow together, the first attempt goes only if another one ends before it can.
-        let soonest = all.iter().filter(|(_, one)| one.is_known && !one.is_first).map(|(_, one)| one.left.integral());
-        let soonest = soonest.fold(f64::INFINITY, f64::min);
-        let may_go = |one: &Running| {
-            guard.is_none() || !one.is_first || {
-                let least = one.duration.least() - one.age;
-                soonest < least
-            }
-        };
-        let candidates = all.iter().filter(|(_, one)| may_go(one));
+        let known = all.iter().filter(|(_, one)| !one.is_first).filter_map(|(_, one)| one.step);
+        let soonest = known.fold(f64::INFINITY, f64::min);
+        let may_go = |one: &Running| guard.is_none() || !one.is_first || soonest < one.duration.least() - one.age;
         let longest = |one: &&(AttemptId, Running), other: &&(AttemptId, Running)| {
             one.1.left.integral().total_cmp(&other.1.left.integral()).then(one.0.cmp(&other.0))
         };
-        let (worst, its) = candidates.max_by(longest).map(|(id, one)| (*id, *one))?;
-        let others: Vec<Running> = all.iter().filter(|(id, _)| *id != worst).map(|(_, one)| *one).collect();
-        let without = match guard {
-            Some(guard) => guard.left(&others, self.fresh),
-            None => others.iter().fold(Survival::ONE, |all, one| all.and(&one.left)),
-        };
+        let (worst, its) = all.iter().filter(|(_, one)| may_go(one)).max_by(longest).map(|(id, one)| (*id, *one))?;
+        let without = self.survival(all.iter().filter(|(id, _)| *id != worst).map(|(_, one)| one), guard);
         let with = match guard {
-            Some(guard) => guard.left(&all.iter().map(|(_, one)| *one).collect::<Vec<_>>(), self.fresh),
+            Some(_) => self.survival(all.iter().map(|(_, one)| one), guard),
             // As long as nothing is known of it, it promises what it did when it started.
-            None => without.and(if its.is_known { &its.left } else { self.fresh.young(its.age).unwrap_or(&its.left) }),
+            None if its.step.is_some() => without.and(&its.left),
+            None => without.and(self.fresh.young(its.age).unwrap_or(&its.left)),
         };
         Some((worst, [without, with]))
     }
@@ -229,7 +223,7 @@ impl Sight<'_> {
         let phase = self.phase;
         let may =
             copies < most && phase.may_be_copied() && !phase.is_assumed() && self.cluster.task(id).is_some_and(may);
-        let wait = |last: Time| last + Time::from_seconds(APART * 2_f64.powi(copies as i32 - 2) * phase.mean());
+        let wait = |last: Time| last + Time::from_seconds(COPIES_APART * 2_f64.powi(copies as i32 - 2) * phase.mean());
         may.then(|| {
             let last = self.tasks.last_start(id).filter(|_| guard.is_some() && copies > 1);
             last.map_or(Time::ZERO, wait)
@@ -256,14 +250,14 @@ impl Group {
         let mut next = Time::NEVER;
         let mut unfinished = Survival::ZERO;
         self.lefts.clear();
-        let mut lefts: Vec<(u32, Option<Guard>, Left)> = Vec::with_capacity(self.running.len());
+        let mut lefts: Vec<(u32, Attempts, Left)> = Vec::with_capacity(self.running.len());
         for index in &self.running {
             let task = sight.task(*index);
-            let guard = sight.guard(task);
-            let left = sight.left(task, guard.as_ref(), &mut next);
+            let (guard, all) = (sight.guard(task), sight.attempts(task, &mut next));
+            let left = sight.left(&all, guard.as_ref());
             unfinished.add(&left.survival, 1.0);
             self.lefts.insert(*index, left.survival);
-            lefts.push((*index, guard, left));
+            lefts.push((*index, (all, guard), left));
         }
         if phase.pending() > 0 {
             let waits =
@@ -279,9 +273,9 @@ impl Group {
         let is_alone = self.running.len() as u32 + phase.pending() <= 1;
         let clones = sight.cloned.then_some(&sight.fresh.chain.survival);
         self.others = (!is_alone).then(|| Box::new(Others::new(&unfinished, clones)));
-        self.single = lefts.iter().filter(|(_, _, left)| left.copies == 1).count() as u64;
-        for (index, guard, left) in &lefts {
-            self.judge(*index, guard.as_ref(), left, sight, &mut next, &mut found);
+        self.single = lefts.iter().filter(|(.., left)| left.copies == 1).count() as u64;
+        for (index, (all, guard), left) in &lefts {
+            self.judge(*index, guard.as_ref(), (all, left), sight, &mut next, &mut found);
         }
         next
     }
@@ -290,15 +284,15 @@ impl Group {
     pub(super) fn look_at(&mut self, index: u32, sight: &mut Sight<'_>, mut found: impl FnMut(Finding)) -> Time {
         let task = sight.task(index);
         let mut next = Time::NEVER;
-        let guard = sight.guard(task);
-        let left = sight.left(task, guard.as_ref(), &mut next);
+        let (guard, all) = (sight.guard(task), sight.attempts(task, &mut next));
+        let left = sight.left(&all, guard.as_ref());
         // A task that has just started was pending before.
         let before = self.lefts.insert(index, left.survival).unwrap_or(sight.fresh.single.survival);
         if let Some(others) = &mut self.others {
             others.change(&before, &left.survival);
         }
         if left.copies > 0 {
-            self.judge(index, guard.as_ref(), &left, sight, &mut next, &mut found);
+            self.judge(index, guard.as_ref(), (&all, &left), sight, &mut next, &mut found);
         }
         next
     }
@@ -316,7 +310,7 @@ impl Group {
         &self,
         index: u32,
         guard: Option<&Guard>,
-        left: &Left,
+        (all, left): (&[(AttemptId, Running)], &Left),
         sight: &mut Sight<'_>,
         next: &mut Time,
         found: &mut impl FnMut(Finding),
@@ -325,7 +319,7 @@ impl Group {
         let others = self.others_of(left);
         let judged = Judged { task: &left.survival, copies: left.copies, others: &others };
         if left.copies > 1
-            && let Some((_, left)) = sight.worst_copy(task, guard)
+            && let Some((_, left)) = sight.worst_copy(all, guard)
         {
             let (copy, usual) = sight.copy(None);
             let usual = if guard.is_some() { f64::INFINITY } else { usual };
@@ -354,23 +348,24 @@ impl Group {
         self.others.as_deref().map_or_else(|| Cow::Owned(Others::none(&left.survival)), Cow::Borrowed)
     }
 
-    /// Calls `f` with what a task is judged by, and the guard of its copies.
+    /// Calls `f` with what a task is judged by, its copies and their guard.
     fn judged<T>(
         &self,
         id: TaskId,
         sight: &mut Sight<'_>,
-        f: impl FnOnce(&Judged<'_>, Option<&Guard>, &mut Sight<'_>) -> T,
+        f: impl FnOnce(&Judged<'_>, &Attempts, &mut Sight<'_>) -> T,
     ) -> T {
-        let guard = sight.guard(id);
-        let left = sight.left(id, guard.as_ref(), &mut Time::NEVER.clone());
+        let (guard, mut unused) = (sight.guard(id), Time::NEVER);
+        let all = sight.attempts(id, &mut unused);
+        let left = sight.left(&all, guard.as_ref());
         let others = self.others_of(&left);
-        f(&Judged { task: &left.survival, copies: left.copies, others: &others }, guard.as_ref(), sight)
+        f(&Judged { task: &left.survival, copies: left.copies, others: &others }, &(all, guard), sight)
     }
 
     /// Returns what a copy of a task would be worth now on a node.
     pub(super) fn offer(&self, id: TaskId, node: NodeId, sight: &mut Sight<'_>) -> Option<Offer> {
-        self.judged(id, sight, |judged, guard, sight| {
-            let from = sight.copy_from(id, judged.copies, guard);
+        self.judged(id, sight, |judged, (_, guard), sight| {
+            let from = sight.copy_from(id, judged.copies, guard.as_ref());
             from.filter(|from| *from <= sight.cluster.now() && judged.copies > 0)?;
             let speed = sight.cluster.node(node).map_or(1.0, Node::speed);
             Some(match guard {
@@ -385,11 +380,11 @@ impl Group {
 
     /// Returns the copy of a task that is stopped first, and what it is worth.
     pub(super) fn crowded(&self, id: TaskId, sight: &mut Sight<'_>) -> Option<(AttemptId, Value)> {
-        self.judged(id, sight, |judged, guard, sight| {
+        self.judged(id, sight, |judged, (all, guard), sight| {
             if guard.is_some() && !sight.waits {
                 return None;
             }
-            let (worst, left) = sight.worst_copy(id, guard)?;
+            let (worst, left) = sight.worst_copy(all, guard.as_ref())?;
             let usual = if guard.is_some() { f64::INFINITY } else { sight.fresh.chain.mean };
             Some((worst, judged.kept(&left, sight.copy(None).0.held, usual)))
         })
@@ -397,7 +392,7 @@ impl Group {
 
     /// Returns what starting the only attempt of a task again is worth; `None` if its copies may be slow together.
     pub(super) fn restart(&self, id: TaskId, sight: &mut Sight<'_>) -> Option<Value> {
-        self.judged(id, sight, |judged, guard, sight| guard.is_none().then(|| judged.restart(&sight.fresh.chain)))
+        self.judged(id, sight, |judged, (_, guard), sight| guard.is_none().then(|| judged.restart(&sight.fresh.chain)))
     }
 }
 

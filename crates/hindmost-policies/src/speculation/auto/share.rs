@@ -105,16 +105,16 @@ fn posterior(kind: &Mixture, task: &Mixture) -> Mixture {
 
 /// The tasks of one kind that had copies.
 #[derive(Clone, Debug)]
-struct Tasks {
+struct OfKind {
     likelihoods: VecDeque<(TaskId, Mixture)>,
     mixture: Mixture,
     /// Number of changes since the last fit.
     changes: usize,
 }
 
-impl Tasks {
-    fn new(mixture: Mixture) -> Tasks {
-        Tasks { likelihoods: VecDeque::new(), mixture, changes: 0 }
+impl OfKind {
+    fn new(mixture: Mixture) -> OfKind {
+        OfKind { likelihoods: VecDeque::new(), mixture, changes: 0 }
     }
 
     fn note(&mut self, task: TaskId, likelihoods: Mixture) {
@@ -150,14 +150,14 @@ impl Tasks {
 /// What is known of all kinds.
 #[derive(Debug)]
 pub(super) struct Shares {
-    kinds: FxHashMap<u64, Tasks>,
+    kinds: FxHashMap<u64, OfKind>,
     /// All kinds together: what a new kind starts from.
-    all: Tasks,
+    all: OfKind,
 }
 
 impl Default for Shares {
     fn default() -> Shares {
-        Shares { kinds: FxHashMap::default(), all: Tasks::new(PRIOR) }
+        Shares { kinds: FxHashMap::default(), all: OfKind::new(PRIOR) }
     }
 }
 
@@ -166,7 +166,7 @@ impl Shares {
     pub(super) fn note(&mut self, kind: u64, task: TaskId, likelihoods: Mixture) {
         self.all.note(task, likelihoods);
         let mixture = self.all.mixture;
-        self.kinds.entry(kind).or_insert_with(|| Tasks::new(mixture)).note(task, likelihoods);
+        self.kinds.entry(kind).or_insert_with(|| OfKind::new(mixture)).note(task, likelihoods);
     }
 
     /// Returns the distribution of the share over the tasks of a kind.

@@ -97,7 +97,7 @@ pub struct Scenario {
     pub network: Option<NetworkSpec>,
     /// The jobs that arrive.
     pub workload: WorkloadSpec,
-    /// The policies to compare; if empty, all systems of the catalogue.
+    /// The policies to compare; if empty, all systems of the catalogue but `auto`.
     #[serde(default)]
     pub policy: Vec<PolicyEntry>,
     /// The folder to which relative paths refer.
@@ -432,7 +432,7 @@ impl WorkloadSpec {
 }
 
 impl Scenario {
-    /// Returns the policies to compare: those listed, or every system of the catalogue.
+    /// Returns the policies to compare: those listed, or the systems that are compared if none is named.
     ///
     /// # Errors
     /// If a policy is not valid.

@@ -356,6 +356,10 @@ fn table<T>(what: &str, labels: &[&str], rows: &[T], columns: &[Column<T>], widt
 
 /// Explains the columns that the table of phases shows at this width.
 fn explanation(findings: &Findings, diagnosed: bool, width: u16) -> String {
+    let (exact, longest) = (grouped(Durations::EXACT), grouped(Durations::EXACT / 2));
+    let approximate = format!(
+        "For phases of more than {exact} tasks, p50 and p95 are within 0.4%, unless among the {longest} longest."
+    );
     let mut notes =
         vec!["waited: time from the end of 95% of a phase's tasks to the end of all, for 20 tasks or more."];
     if findings.phases.len() > 1 {
@@ -372,7 +376,7 @@ fn explanation(findings: &Findings, diagnosed: bool, width: u16) -> String {
         });
     }
     if width >= 50 && findings.phases.iter().take(PHASES).any(|phase| phase.tasks > Durations::EXACT) {
-        notes.push("For phases of more than 2,048 tasks, p50 and p95 are within 0.4%, unless among the 1,024 longest.");
+        notes.push(&approximate);
     }
     let preferred = |what| findings.phases.iter().take(PHASES).any(|phase| phase.fit.preferred == Some(what));
     if width >= 80 {

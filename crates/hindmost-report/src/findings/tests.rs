@@ -105,6 +105,16 @@ fn tables_show_phases_and_slow_nodes() {
 }
 
 #[test]
+fn approximate_percentiles_are_called_so() {
+    for (tasks, is_said) in [(2048, false), (2049, true)] {
+        let found = Findings { phases: vec![phase(0, "map", tasks, 1.0)], ..findings() };
+        let said = super::explanation(&found, false, 80);
+        let note = "For phases of more than 2 048 tasks, p50 and p95 are within 0.4%, unless among the 1 024 longest.";
+        assert_eq!(said.contains(note), is_said, "{said}");
+    }
+}
+
+#[test]
 fn lines_fit_widths_from_40_and_phases_stay_distinct() {
     let mut findings = findings();
     findings.phases =

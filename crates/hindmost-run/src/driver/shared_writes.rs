@@ -14,7 +14,8 @@
 //! - A copy does not start either if a file that the command names has changed since another attempt of its task began (`untouched.rs`).
 //!
 //! What is opened, written and closed between two looks is not seen if the command does not name it, nor what processes on other
-//! machines do.
+//! machines do, nor what a system call does that goes on for ten seconds after its process was to stop, such as one that waits for a file
+//! server that does not answer.
 
 use std::path::PathBuf;
 

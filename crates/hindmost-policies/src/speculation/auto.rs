@@ -20,8 +20,8 @@
 //! - **Start again.** An attempt of unknown remaining time that is older than a* starts again in its slot if no other slot is free.
 //!
 //! Each answer is a range of prices. Copies that may pay are kept in the order of the queue length up to which they do, so that a round looks
-//! at those only that pay now (`offers`). A phase is looked at again when something has happened to it, or at the next of some ages of
-//! its attempts.
+//! at those only that pay now (`queue`). A task is looked at again when something has happened to it, or at the next of some ages of
+//! its attempts (`watch`); all tasks of a phase once enough of them have ended.
 //!
 //! Passes: `[Stops, Copies, StartsAgain, Originals(order), Copies]`, all in one pass.
 
@@ -29,28 +29,27 @@ mod decisions;
 mod fresh;
 mod guard;
 mod look;
-mod offers;
+mod queue;
 mod share;
 mod survival;
+mod watch;
 mod watched;
 mod worth;
 
 use std::collections::BTreeSet;
 
-use hindmost_core::cluster::{Attempt, Cluster, Phase};
+use hindmost_core::cluster::{Attempt, Cluster};
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
-use hindmost_core::policy::queue_place::ordered;
 use hindmost_core::policy::{Pass, Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event};
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
 use fresh::Tables;
-use look::{Group, Sight, known_from};
+use look::{Group, Seen as SeenTask, known_from};
+use queue::Queue;
 use share::{Known, Shares};
-
-use super::kinds::kind;
 
 crate::parameters! {
     /// The parameters of `auto`.
@@ -89,64 +88,25 @@ struct Lessons {
     is_idle: bool,
 }
 
-impl Lessons {
-    fn sight<'a>(&'a mut self, id: PhaseId, phase: &'a Phase, knowledge: Knowledge, cluster: &'a Cluster) -> Sight<'a> {
-        Sight {
-            id,
-            cluster,
-            phase,
-            knowledge,
-            fresh: self.tables.of(phase.durations(), known_from(knowledge, phase)),
-            shares: &mut self.shares,
-            kind: kind(id.0, id.1, cluster).unwrap_or_default(),
-            tasks: &self.tasks,
-            waits: self.waits,
-            cloned: self.is_idle,
-        }
-    }
-
-    /// Notes what the attempts of a task show of what they have in common, if it has had several.
-    fn note(&mut self, task: TaskId, knowledge: Knowledge, cluster: &Cluster) {
-        if !self.tasks.contains(task) {
-            return;
-        }
-        let Some(phase) = cluster.phase(task) else { return };
-        let sight = self.sight((task.job, task.phase), phase, knowledge, cluster);
-        if let Some(likelihoods) = look::likelihoods(task, &sight) {
-            let kind = sight.kind;
-            self.shares.note(kind, task, likelihoods);
-            self.tasks.note(task, cluster.now());
-        }
-    }
-}
-
 /// The pass of `auto`.
 pub struct Auto {
     parameters: AutoParameters,
     originals: Box<dyn Pass>,
     lessons: Lessons,
     groups: FxHashMap<PhaseId, Group>,
+    queue: Queue,
     /// Tasks that have changed since they were looked at.
-    changed_tasks: BTreeSet<TaskId>,
+    changed_tasks: Vec<TaskId>,
+    /// Tasks whose attempts show more of what they have in common than was noted.
+    unnoted: Vec<TaskId>,
     /// Phases of which all tasks are to be looked at.
     changed: BTreeSet<PhaseId>,
-    /// When phases are to be looked at again.
-    due: BTreeSet<(Time, PhaseId)>,
     /// The time of the next round that was requested.
-    wake: Time,
-    /// Tasks that may get a copy, by the largest number of waiting jobs with which it pays, in descending order.
-    offers: BTreeSet<(u64, TaskId)>,
-    /// Tasks of which a copy may have to go, by the largest number of waiting jobs with which it is worth its slot.
-    crowded: BTreeSet<(u64, TaskId)>,
-    /// Tasks that may start again.
-    old: BTreeSet<TaskId>,
+    woken: Time,
     /// Number of running tasks with one copy.
-    single: u64,
-}
-
-/// Returns the key of a number of waiting jobs: larger numbers have smaller keys if `descending` is true.
-fn key(waiting: f64, descending: bool) -> u64 {
-    if descending { !ordered(waiting) } else { ordered(waiting) }
+    single: usize,
+    /// The dominant share of a copy of the phase that was looked at last.
+    share: f64,
 }
 
 impl Auto {
@@ -157,33 +117,49 @@ impl Auto {
             originals,
             lessons: Lessons { is_idle: true, ..Lessons::default() },
             groups: FxHashMap::default(),
-            changed_tasks: BTreeSet::new(),
+            queue: Queue::default(),
+            changed_tasks: Vec::new(),
+            unnoted: Vec::new(),
             changed: BTreeSet::new(),
-            due: BTreeSet::new(),
-            wake: Time::ZERO,
-            offers: BTreeSet::new(),
-            crowded: BTreeSet::new(),
-            old: BTreeSet::new(),
+            woken: Time::ZERO,
             single: 0,
+            share: 1.0,
         }
     }
 
     /// Notes that something has happened to a task.
     fn change(&mut self, task: TaskId) {
-        if self.groups.contains_key(&(task.job, task.phase)) {
-            self.changed_tasks.insert(task);
+        self.changed_tasks.push(task);
+    }
+
+    /// Notes that an attempt of a task has started.
+    fn begin(&mut self, task: TaskId) {
+        let group = self.groups.entry((task.job, task.phase)).or_default();
+        group.tasks.entry(task.index).or_insert_with(|| {
+            self.changed_tasks.push(task);
+            Box::new(SeenTask::NEW)
+        });
+    }
+
+    /// Notes that attempts of a task have started or were stopped, if that is not known yet.
+    fn count(&mut self, task: TaskId, cluster: &Cluster) {
+        let seen = self.groups.get(&(task.job, task.phase)).and_then(|group| group.tasks.get(&task.index));
+        let is_known = seen
+            .zip(cluster.task(task))
+            .is_some_and(|(seen, task)| task.launched() == seen.launched && task.unstopped_copies() == seen.copies);
+        if !is_known {
+            self.change(task);
         }
     }
 
     fn forget(&mut self, phase: PhaseId) {
         let Some(group) = self.groups.remove(&phase) else { return };
-        self.due.remove(&(group.due, phase));
-        self.single -= group.single;
-        self.withdraw(&group, phase);
+        for (index, mut seen) in group.tasks {
+            self.single -= usize::from(seen.copies == 1);
+            self.queue.forget(TaskId { job: phase.0, phase: phase.1, index }, &mut seen);
+        }
     }
-}
 
-impl Auto {
     /// Notes that an attempt has ended or is being stopped.
     fn ended(&mut self, attempt: AttemptId, has_finished: bool, knowledge: Knowledge, cluster: &Cluster) {
         if self.lessons.tasks.contains(attempt.task)
@@ -196,12 +172,14 @@ impl Auto {
                 let ran = (now - since).seconds() / pace / mean;
                 if has_finished { Known::Exactly(ran) } else { known.unwrap_or(Known::Above(ran)) }
             });
-            self.lessons.note(attempt.task, knowledge, cluster);
             if has_finished {
+                self.note(attempt.task, knowledge, cluster);
                 self.lessons.tasks.forget(attempt.task);
+            } else {
+                self.unnoted.push(attempt.task);
             }
         }
-        self.change(attempt.task);
+        if has_finished { self.change(attempt.task) } else { self.count(attempt.task, cluster) }
     }
 }
 
@@ -215,13 +193,14 @@ impl Pass for Auto {
         };
         match seen {
             Seen::Decision(Decision::Start { attempt, .. }) => {
-                let group = self.groups.entry((attempt.task.job, attempt.task.phase)).or_default();
-                group.running.insert(attempt.task.index);
+                self.begin(attempt.task);
                 self.lessons.tasks.started(*attempt, cluster);
                 watch(*attempt, view);
-                self.change(attempt.task);
             }
-            Seen::Decision(Decision::Stop { attempt, .. } | Decision::Replace { attempt, .. }) => {
+            Seen::Decision(decision @ (Decision::Stop { attempt, .. } | Decision::Replace { attempt, .. })) => {
+                if matches!(decision, Decision::Replace { .. }) {
+                    self.lessons.tasks.watch(attempt.task, cluster);
+                }
                 self.ended(*attempt, false, knowledge, cluster);
             }
             Seen::Decision(Decision::Abandon { job }) => {
@@ -245,11 +224,13 @@ impl Pass for Auto {
             }
             Seen::Event(Event::AttemptFinished { attempt }, _) => self.ended(*attempt, true, knowledge, cluster),
             Seen::Event(Event::WatchMet { attempt, .. }, _) => {
-                self.lessons.note(attempt.task, knowledge, cluster);
+                if self.lessons.tasks.contains(attempt.task) {
+                    self.unnoted.push(attempt.task);
+                }
                 self.change(attempt.task);
             }
             Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
-                self.change(TaskId { job: *job, phase: *phase, index: 0 });
+                self.changed.insert((*job, *phase));
             }
             Seen::Event(Event::NodeLost { .. } | Event::NodeReturned { .. } | Event::NodeSpeedLearned { .. }, _) => {
                 self.changed.extend(self.groups.keys());
@@ -265,6 +246,7 @@ impl Pass for Auto {
         self.stop(round);
         self.copy(round);
         self.start_again(round);
+        let before = round.decisions().len();
         self.originals.decide(round);
         self.lessons.waits = round.queued_jobs() > 0;
         let was_idle = self.lessons.is_idle;
@@ -273,17 +255,27 @@ impl Pass for Auto {
             if self.lessons.is_idle && !was_idle {
                 self.changed.extend(self.groups.keys());
             }
+            // These are observed after the round.
+            for decision in &round.decisions()[before..] {
+                if let Decision::Start { attempt, .. } = decision {
+                    self.begin(attempt.task);
+                }
+            }
             self.look_at_changed(round);
             self.copy(round);
         }
+        self.wake(round);
     }
 }
 
 impl Auto {
     /// True if there are free slots for another copy of each task that has one.
     fn has_space(&self, cluster: &Cluster) -> bool {
-        let Some(share) = self.groups.values().next().map(|group| group.share) else { return true };
-        let free = (1.0 / share).round() - cluster.running_attempts() as f64;
+        let free = if cluster.dimensions().is_one_slot() {
+            cluster.open_nodes() as f64
+        } else {
+            (1.0 / self.share).round() - cluster.running_attempts() as f64
+        };
         free >= self.single as f64
     }
 }

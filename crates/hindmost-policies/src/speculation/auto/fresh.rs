@@ -17,11 +17,17 @@ const STEP: f64 = 1.1;
 /// Speeds are rounded to steps, each this many times the last one.
 const SPEED_STEP: f64 = 1.05;
 
+/// Mean shares are rounded up to steps of one in so many.
+const SHARE_STEPS: f64 = 20.0;
+
 /// The share of its work after which a remaining time counts as known at the earliest: with 0, starting again would cost nothing.
 const EARLIEST: f64 = 0.05;
 
 /// Quantiles that stand for the unknown duration of the first attempt.
 const QUARTILES: [f64; 2] = [0.25, 0.75];
+
+/// Number of classes of durations of a first attempt that does not run any more.
+const STRATA: u32 = 8;
 
 /// Number of quantiles among which the age to start again is sought.
 const QUANTILES: u32 = 200;
@@ -92,6 +98,8 @@ pub(super) struct Fresh {
     known_from: f64,
     /// The shortest duration.
     pub(super) least: f64,
+    /// The longest duration.
+    pub(super) most: f64,
     /// A copy that runs to its end.
     pub(super) single: Copy,
     /// A copy that starts again at [`Fresh::starts_again`].
@@ -104,12 +112,16 @@ pub(super) struct Fresh {
     unknown_on: FxHashMap<[i32; 2], Survival>,
     /// Chains on nodes of other speeds, by the step of the speed.
     chain_on: FxHashMap<i32, Box<Copy>>,
+    /// The ages at which first attempts start again, by the step of the mean share of their durations that copies have in common.
+    again: FxHashMap<u32, f64>,
     /// The same as `unknown` if they start again in time.
     young: FxHashMap<i32, Survival>,
     /// Fresh copies of tasks whose copies have a share in common, by the share and what is known of the first attempt.
     common: FxHashMap<(u64, First<i32>), Box<Copy>>,
     /// What is left of copies of such tasks, by the share, the duration of the first attempt, and the copy's age and least duration.
     common_left: FxHashMap<(u64, [i32; 3]), Option<Survival>>,
+    /// The same if the first attempt does not run any more, by its least duration.
+    common_left_above: FxHashMap<(u64, [i32; 3]), Survival>,
 }
 
 /// What is known of the duration of the first attempt of a task.
@@ -119,8 +131,8 @@ pub(super) enum First<T = f64> {
     Exactly(T),
     /// The attempt runs and has this age; its remaining time is unknown.
     Runs(T),
-    /// It is longer than this, and the attempt does not run any more.
-    Above(T),
+    /// It is longer than `least`, and the attempt does not run any more. Another one takes longer than `after`.
+    Above { least: T, after: T },
 }
 
 impl Fresh {
@@ -142,15 +154,18 @@ impl Fresh {
         Fresh {
             known_from,
             least: durations.minimum(),
+            most: durations.maximum(),
             single,
             chain,
             starts_again: share * limit,
             unknown: FxHashMap::default(),
             unknown_on: FxHashMap::default(),
             chain_on: FxHashMap::default(),
+            again: FxHashMap::default(),
             young: FxHashMap::default(),
             common: FxHashMap::default(),
             common_left: FxHashMap::default(),
+            common_left_above: FxHashMap::default(),
             durations: durations.clone(),
         }
     }
@@ -226,18 +241,25 @@ impl Fresh {
         let key = match first {
             First::Exactly(time) => First::Exactly(step_of(time)),
             First::Runs(age) => First::Runs(step_of(age)),
-            First::Above(time) => First::Above(step_of(time)),
+            First::Above { least, after } => First::Above { least: step_of(least), after: step_of(after) },
         };
         if !self.common.contains_key(&(share.to_bits(), key)) {
             let fresh = |time: f64| self.survival(time);
+            let strata = match key {
+                First::Above { least, after } => self.strata(share, value_of(least), value_of(after)),
+                _ => Vec::new(),
+            };
             let survival = Survival::sampled(|time| match key {
                 First::Exactly(step) => survival(time, value_of(step), share, fresh),
                 First::Runs(step) => {
                     let age = value_of(step);
                     let least = if self.known_from > 0.0 { age / self.known_from } else { age };
-                    self.common_above(time, share, least.max(age + time))
+                    let firsts = QUARTILES.map(|quantile| self.quantile(quantile, least.max(age + time)));
+                    firsts.map(|first| survival(time, first, share, fresh)).iter().sum::<f64>() / firsts.len() as f64
                 }
-                First::Above(step) => self.common_above(time, share, value_of(step)),
+                First::Above { .. } => {
+                    strata.iter().map(|(first, weight)| weight * survival(time, *first, share, fresh)).sum()
+                }
             });
             let delayed = DELAYS
                 .map(|delay| Survival::sampled(|time| if time < delay { 1.0 } else { survival.at(time - delay) }));
@@ -247,11 +269,40 @@ impl Fresh {
         &self.common[&(share.to_bits(), key)]
     }
 
-    /// Returns P(a copy takes longer than `time`) if the first attempt takes longer than `least`.
-    fn common_above(&self, time: f64, share: f64, least: f64) -> f64 {
-        let firsts = QUARTILES.map(|quantile| self.quantile(quantile, least));
-        firsts.map(|first| survival(time, first, share, |time| self.survival(time))).iter().sum::<f64>()
-            / QUARTILES.len() as f64
+    /// Returns durations of a first attempt that takes longer than `least`, with their probabilities if another attempt takes longer than
+    /// `after`: the means of [`STRATA`] classes, which have the mean of all such durations.
+    fn strata(&self, share: f64, least: f64, after: f64) -> Vec<(f64, f64)> {
+        // E[y; y <= time]
+        let within = |time: f64| self.durations.limited_expectation(time) - time * self.survival(time);
+        let limit = |stratum: u32| self.quantile(f64::from(stratum) / f64::from(STRATA), least);
+        let part = self.survival(least) / f64::from(STRATA);
+        if part < 1e-12 {
+            return vec![(least, 1.0)];
+        }
+        let to = |stratum: u32| if stratum == STRATA { 1.0 } else { within(limit(stratum)) };
+        let mean = |stratum: u32| ((to(stratum + 1) - within(limit(stratum))) / part).max(least);
+        let weight = |first: f64| survival(after, first, share, |time| self.survival(time)).max(f64::MIN_POSITIVE);
+        let strata: Vec<(f64, f64)> = (0..STRATA).map(mean).map(|first| (first, weight(first))).collect();
+        let sum: f64 = strata.iter().map(|(_, weight)| weight).sum();
+        strata.into_iter().map(|(first, weight)| (first, weight / sum)).collect()
+    }
+
+    /// Returns what is left of a running copy of unknown remaining time that takes longer than `least`, if the first attempt took longer than
+    /// `first` and does not run any more.
+    pub(super) fn common_left_above(&mut self, share: f64, first: f64, age: f64, least: f64) -> &Survival {
+        let key = (share.to_bits(), [step_of(first), step_of(age), step_of(least)]);
+        if !self.common_left_above.contains_key(&key) {
+            let [first, age, least] = key.1.map(value_of);
+            let strata = self.strata(share, first, least);
+            let fresh = |time: f64| self.survival(time);
+            let reached = |first: f64| survival(least, first, share, fresh).max(f64::MIN_POSITIVE);
+            let left = Survival::sampled(|time| {
+                let left = |first: f64| survival((age + time).max(least), first, share, fresh) / reached(first);
+                strata.iter().map(|(first, weight)| weight * left(*first)).sum()
+            });
+            self.common_left_above.insert(key, left);
+        }
+        &self.common_left_above[&key]
     }
 
     /// Returns what is left of a running copy of unknown remaining time; `None` if it takes longer than the share lets one expect.
@@ -279,11 +330,38 @@ impl Fresh {
         self.durations.survival_quantile((1.0 - quantile) * self.survival(least)).max(least)
     }
 
-    /// Returns the next age at which an attempt of this age should be looked at again if nothing happens before, in E.
-    pub(super) fn next_age(&self, age: f64) -> f64 {
+    /// Returns the age at which the first attempt of a task whose copies have the mean share W of their durations in common starts again:
+    /// S·τ with the τ that minimises
+    ///
+    /// ```text
+    /// E[x; x ≤ τ] + q·(S·τ + W·E[x | x > τ] + 1 − W),   q = P(x > τ)
+    /// ```
+    ///
+    /// the mean time until the task is done if it starts again once. Infinite if that never pays.
+    pub(super) fn starts_again_with(&mut self, mean_share: f64) -> f64 {
+        let step = (mean_share * SHARE_STEPS).ceil();
+        let Fresh { durations, known_from, again, .. } = self;
+        *again.entry(step as u32).or_insert_with(|| {
+            let (common, share) = (step / SHARE_STEPS, known_from.max(EARLIEST));
+            let mean = |limit: f64| {
+                let over = durations.survival(limit);
+                let within = durations.limited_expectation(limit) - limit * over;
+                within + over * (share * limit + 1.0 - common) + common * (1.0 - within)
+            };
+            let quantiles = (1..QUANTILES).map(|part| durations.quantile(f64::from(part) / f64::from(QUANTILES)));
+            let best = quantiles
+                .map(|limit| (limit, mean(limit)))
+                .fold((f64::INFINITY, 1.0 - 1e-6), |best, one| if one.1 < best.1 { one } else { best });
+            share * best.0
+        })
+    }
+
+    /// Returns the next age at which an attempt of this age should be looked at again if nothing happens before, in E. `starts_again` is
+    /// the age at which it may start again.
+    pub(super) fn next_age(&self, age: f64, starts_again: f64) -> f64 {
         let least = self.least * self.known_from.max(EARLIEST);
         let next = if age < least { least } else { STEP.powi(step_of(age) + 2) };
-        if age < self.starts_again { next.min(self.starts_again) } else { next }
+        if age < starts_again { next.min(starts_again) } else { next }
     }
 }
 
@@ -340,20 +418,27 @@ fn chain_survival(durations: &Distribution, (limit, over): (f64, f64), stint: f6
     sum.min(1.0)
 }
 
+/// The durations and the share S of a table.
+pub(super) type TableId = (ShapeNumber, u64);
+
 /// The tables of all shapes of durations.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     shapes: Shapes,
-    known: FxHashMap<(ShapeNumber, u64), Fresh>,
+    known: FxHashMap<TableId, Fresh>,
 }
 
 impl Tables {
-    /// Returns the table of these durations. `known_from` is the share S.
-    pub(super) fn of(&mut self, durations: &Distribution, known_from: f64) -> &mut Fresh {
-        let number = self.shapes.number(durations);
-        self.known
-            .entry((number, known_from.to_bits()))
-            .or_insert_with(|| Fresh::new(&durations.with_mean(1.0), known_from))
+    /// Makes the table of these durations, if there is none yet. `known_from` is the share S.
+    pub(super) fn make(&mut self, durations: &Distribution, known_from: f64) -> TableId {
+        let id = (self.shapes.number(durations), known_from.to_bits());
+        self.known.entry(id).or_insert_with(|| Fresh::new(&durations.with_mean(1.0), known_from));
+        id
+    }
+
+    /// Returns a table.
+    pub(super) fn get(&mut self, id: TableId) -> Option<&mut Fresh> {
+        self.known.get_mut(&id)
     }
 }
 

@@ -37,6 +37,8 @@ pub(super) struct Guard {
     pub(super) first: Known,
     /// The age of the first attempt, if it still runs.
     pub(super) age: Option<f64>,
+    /// Some other attempt takes longer than this.
+    pub(super) after: f64,
 }
 
 impl Guard {
@@ -47,7 +49,7 @@ impl Guard {
             let first = match (self.first, self.age) {
                 (Known::Exactly(first), _) => First::Exactly(first),
                 (Known::Above(_), Some(age)) => First::Runs(age),
-                (Known::Above(least), None) => First::Above(least),
+                (Known::Above(least), None) => First::Above { least, after: self.after },
             };
             if share <= 0.0 {
                 sum.add(&fresh.single, probability);
@@ -60,6 +62,17 @@ impl Guard {
         sum
     }
 
+    /// Returns how long the task takes if its only attempt, whose duration is not known, starts again.
+    pub(super) fn again(&self, fresh: &mut Fresh) -> Survival {
+        let mut sum = Survival::ZERO;
+        for (probability, share) in self.shares() {
+            let first = First::Above { least: self.first.least(), after: self.after };
+            let copy = if share <= 0.0 { &fresh.single } else { fresh.common(share, first) };
+            sum.add(&copy.survival, probability);
+        }
+        sum
+    }
+
     /// Returns what is left of the task while these attempts run.
     pub(super) fn left(&self, running: &[&Running], fresh: &mut Fresh) -> Survival {
         let mut sum = Survival::ZERO;
@@ -67,17 +80,20 @@ impl Guard {
             let mut all = Survival::ONE;
             for attempt in running {
                 let alone = attempt.is_first || attempt.step.is_some() || share <= 0.0;
+                let least = attempt.duration.least();
                 if alone {
-                    all = all.and(&attempt.left);
+                    all.and(&attempt.left);
+                } else if let (Known::Above(first), None) = (self.first, self.age) {
+                    all.and(fresh.common_left_above(share, first, attempt.age, least));
                 } else {
                     let first = match self.first {
                         Known::Exactly(first) => first,
                         Known::Above(least) => least.max(fresh.quantile(0.5, least).min(MOST * least / share)),
                     };
-                    match fresh.common_left(share, first, attempt.age, attempt.duration.least()) {
-                        Some(left) => all = all.and(left),
+                    match fresh.common_left(share, first, attempt.age, least) {
+                        Some(left) => all.and(left),
                         // It has outlived what the share lets one expect.
-                        None => all = all.and(&attempt.left),
+                        None => all.and(&attempt.left),
                     }
                 }
             }

@@ -1,20 +1,20 @@
-//! A look at a phase: what is left of each of its running tasks, what the job waits for, and which copies would pay at which price.
+//! A look at running tasks: what is left of each of them, what its job waits for, and what copies of it are worth.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Node, Phase, Task};
 use hindmost_core::estimator::{Knowledge, Pace};
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::time::Time;
-use rustc_hash::FxHashMap;
 
-use super::fresh::{Copy, Fresh};
+use super::fresh::{Fresh, TableId};
 use super::guard::{Guard, Running};
-use super::share::{self, Mixture, Shares};
+use super::queue::Bound;
+use super::share::{self, Shares};
 use super::survival::Survival;
 use super::watched;
-use super::worth::{Judged, Offer, Others, Prices, Value};
+use super::worth::{Judged, Offer, Others, Value};
 
 /// At most so many copies of a task run at the same time.
 const MOST_RUNNING: u32 = 8;
@@ -39,52 +39,60 @@ pub(super) fn known_from(knowledge: Knowledge, phase: &Phase) -> f64 {
 /// The running copies of a task, and the guard of them if they may be slow together.
 type Attempts = (Vec<(AttemptId, Running)>, Option<Guard>);
 
-/// What is left of a running task.
-#[derive(Clone, Copy, Debug)]
-struct Left {
+/// A task as it was last seen.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
     /// P(T > t) of the time until its first copy ends, in E.
-    survival: Survival,
-    /// Number of copies that run and are not being stopped.
-    copies: u32,
-    /// True if the remaining time of none of them is known.
-    is_unknown: bool,
-    /// The remaining time of the only copy, if it is known.
-    step: Option<f64>,
+    pub(super) survival: Survival,
+    /// Number of its copies that run and are not being stopped.
+    pub(super) copies: u32,
+    /// Number of its copies that were started; 0 if it has not been seen since its first one.
+    pub(super) launched: u32,
+    /// Up to which price another copy pays.
+    pub(super) offered: Bound,
+    /// Up to which price each of its copies is worth its slot.
+    pub(super) crowded: Bound,
+    /// When it is to be looked at again because of its attempts' ages.
+    pub(super) due: Time,
+}
+
+impl Seen {
+    /// A task that has just started.
+    pub(super) const NEW: Seen = Seen {
+        survival: Survival::ONE,
+        copies: 0,
+        launched: 0,
+        offered: Bound::None,
+        crowded: Bound::None,
+        due: Time::NEVER,
+    };
+}
+
+/// What a look at a task shows besides.
+pub(super) struct Signs {
+    /// The next time to look at it, if nothing happens before.
+    pub(super) next: Time,
+    /// True if it may get a copy.
+    pub(super) may_be_copied: bool,
+    /// True if its attempts are so old that it should start again.
+    pub(super) is_old: bool,
 }
 
 /// A phase with running tasks, as last seen.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
-    /// Indices of the tasks with running copies.
-    pub(super) running: BTreeSet<u32>,
-    /// What its tasks wait for, as of the last look; `None` if there is only one.
+    /// Its running tasks.
+    pub(super) tasks: BTreeMap<u32, Box<Seen>>,
+    /// What its tasks wait for, as of the last look at all of them, with what has changed since; `None` if there is only one.
     others: Option<Box<Others>>,
-    /// What was left of each running task when it was last looked at.
-    lefts: FxHashMap<u32, Survival>,
-    /// When the phase is to be looked at again because of the ages of its attempts.
-    pub(super) due: Time,
-    /// The time of the last look.
+    /// The time of the last look at all of them.
     pub(super) seen: Time,
-    /// Number of unfinished tasks at the last look.
+    /// Number of unfinished tasks at that time.
     pub(super) size: u32,
-    /// Number of running tasks with one copy at the last look.
-    pub(super) single: u64,
     /// The dominant share of a copy's demand of the cluster.
     pub(super) share: f64,
-    /// The keys under which its tasks' copies are offered.
-    pub(super) offered: FxHashMap<u32, u64>,
-    /// The keys under which its tasks' copies may have to go.
-    pub(super) crowded: FxHashMap<u32, u64>,
-}
-
-/// What a look at a task shows.
-pub(super) enum Finding {
-    /// A copy would start at these prices.
-    Offer(u32, Prices),
-    /// One of several copies should be stopped above this price.
-    Crowded(u32, f64),
-    /// The task's attempts are so old that it should start again.
-    StartsAgain(u32),
+    /// The durations of its copies, and its kind.
+    pub(super) class: Option<(TableId, u64)>,
 }
 
 /// What a look needs to know.
@@ -92,10 +100,15 @@ pub(super) struct Sight<'a> {
     pub(super) id: (JobId, u32),
     pub(super) cluster: &'a Cluster,
     pub(super) phase: &'a Phase,
-    pub(super) knowledge: Knowledge,
+    /// The share S of an attempt's work after which its remaining time is known.
+    pub(super) known_from: f64,
     pub(super) fresh: &'a mut Fresh,
     pub(super) shares: &'a mut Shares,
     pub(super) kind: u64,
+    /// True if copies of the phase's tasks are as good as independent.
+    pub(super) is_trusted: bool,
+    /// The age at which an attempt of unknown remaining time starts again.
+    pub(super) starts_again: f64,
     pub(super) tasks: &'a watched::Tasks,
     /// True if jobs wait.
     pub(super) waits: bool,
@@ -110,24 +123,50 @@ impl Sight<'_> {
 
     /// Returns what the shares of a task are known to be, if its copies may be slow together.
     fn guard(&mut self, task: TaskId) -> Option<Guard> {
-        let kind = self.shares.of(self.kind);
-        if share::is_trusted(&kind) {
+        if self.is_trusted {
             return None;
         }
-        let mixture: Mixture = self.shares.of_task(self.kind, task);
-        let (mean, known_from) = (self.phase.mean(), known_from(self.knowledge, self.phase));
+        let mixture = self.shares.of_task(self.kind, task);
+        let (mean, known_from) = (self.phase.mean(), self.known_from);
         let watched = self.tasks.first(task, mean, known_from, self.cluster);
         let copy = self.tasks.first_copy(task);
         let is_first = |attempt: &&Attempt| copy.is_none_or(|copy| attempt.id().copy == copy);
         let first = running(task, self.cluster).find(is_first);
         let known = watched.or_else(|| first.map(|first| watched::duration(first, mean, known_from, self.cluster)))?;
-        Some(Guard { mixture, first: known, age: first.map(|first| age_of(first, self.phase, self.cluster)) })
+        Some(Guard {
+            mixture,
+            first: known,
+            age: first.map(|first| age_of(first, self.phase, self.cluster)),
+            after: self.tasks.longest_of_others(task, mean, known_from, self.cluster),
+        })
+    }
+
+    /// Sees what is left of a task, and returns what it shows besides.
+    fn see(&mut self, task: TaskId, seen: &mut Seen) -> Signs {
+        let mut next = Time::NEVER;
+        let (all, guard) = self.attempts(task, &mut next);
+        (seen.copies, seen.launched) = (all.len() as u32, self.cluster.task(task).map_or(0, Task::launched));
+        seen.survival = self.left(&all, guard.as_ref());
+        let is_unknown = all.iter().all(|(_, one)| one.step.is_none());
+        // An attempt that ends sooner than any other could has no use for a copy.
+        let ends_first = match all.as_slice() {
+            [(_, only)] => only.step.unwrap_or(self.fresh.most - only.age) <= self.fresh.least,
+            _ => false,
+        };
+        let from = self.copy_from(task, seen.copies, guard.as_ref()).filter(|_| seen.copies > 0 && !ends_first);
+        let may_be_copied = from.is_some_and(|from| from <= self.cluster.now());
+        if let Some(from) = from.filter(|_| !may_be_copied) {
+            next = next.min(from);
+        }
+        let is_old = may_be_copied && is_unknown && self.is_old(task);
+        Signs { next, may_be_copied, is_old }
     }
 
     /// Returns the copies of a task that run and are not being stopped, and brings `next` forward to the next time at which one of them is
     /// to be looked at.
-    fn attempts(&mut self, id: TaskId, next: &mut Time) -> Vec<(AttemptId, Running)> {
-        let (mean, known_from) = (self.phase.mean(), known_from(self.knowledge, self.phase));
+    fn attempts(&mut self, id: TaskId, next: &mut Time) -> Attempts {
+        let guard = self.guard(id);
+        let (mean, known_from) = (self.phase.mean(), self.known_from);
         let first = self.tasks.first_copy(id);
         let mut all = Vec::new();
         for attempt in running(id, self.cluster) {
@@ -144,27 +183,26 @@ impl Sight<'_> {
         if all.len() > 1 {
             *next = (*next).min(self.cluster.now() + Time::from_seconds(COPIES_APART * mean));
         }
-        all
+        (all, guard)
     }
 
     /// Returns what is left of a task with these copies.
-    fn left(&mut self, all: &[(AttemptId, Running)], guard: Option<&Guard>) -> Left {
-        Left {
-            survival: self.survival(all.iter().map(|(_, one)| one), guard.filter(|_| all.len() > 1)),
-            copies: all.len() as u32,
-            is_unknown: all.iter().all(|(_, one)| one.step.is_none()),
-            step: if let [(_, only)] = all { only.step } else { None },
-        }
+    fn left(&mut self, all: &[(AttemptId, Running)], guard: Option<&Guard>) -> Survival {
+        // The first attempt alone shows nothing of what others have in common with it.
+        let is_first_alone = matches!(all, [(_, Running { is_first: true, .. })]);
+        self.survival(all.iter().map(|(_, one)| one), guard.filter(|_| !is_first_alone))
     }
 
     /// Returns P(T > t) of the time until the first of these copies ends.
     fn survival<'r>(&mut self, copies: impl Iterator<Item = &'r Running>, guard: Option<&Guard>) -> Survival {
-        let copies: Vec<&Running> = copies.collect();
-        match (guard, copies.as_slice()) {
-            (_, []) => Survival::ONE,
-            (Some(guard), _) => guard.left(&copies, self.fresh),
-            (None, [first, others @ ..]) => others.iter().fold(first.left, |all, one| all.and(&one.left)),
+        if let Some(guard) = guard {
+            return guard.left(&shortest(copies).collect::<Vec<_>>(), self.fresh);
         }
+        let mut all = Survival::ONE;
+        for copy in shortest(copies) {
+            all.and(&copy.left);
+        }
+        all
     }
 
     /// Returns what is left of an attempt as if it were alone, and its remaining time if it is known.
@@ -175,7 +213,8 @@ impl Sight<'_> {
             return (Survival::step(left), Some(left));
         }
         let (pace, age) = (Pace::of(self.cluster, attempt), age_of(attempt, self.phase, self.cluster));
-        let again = attempt.began(now) + Time::from_seconds(pace.seconds(self.fresh.next_age(age) * mean));
+        let again =
+            attempt.began(now) + Time::from_seconds(pace.seconds(self.fresh.next_age(age, self.starts_again) * mean));
         *next = again.max(now + Time::TICK).min(*next);
         (*self.fresh.unknown_on(age, pace.seconds(1.0)), None)
     }
@@ -199,21 +238,13 @@ impl Sight<'_> {
         };
         let (worst, its) = all.iter().filter(|(_, one)| may_go(one)).max_by(longest).map(|(id, one)| (*id, *one))?;
         let without = self.survival(all.iter().filter(|(id, _)| *id != worst).map(|(_, one)| one), guard);
-        let with = match guard {
-            Some(_) => self.survival(all.iter().map(|(_, one)| one), guard),
-            // As long as nothing is known of it, it promises what it did when it started.
-            None if its.step.is_some() => without.and(&its.left),
-            None => without.and(self.fresh.young(its.age).unwrap_or(&its.left)),
-        };
-        Some((worst, [without, with]))
-    }
-
-    /// Returns what a fresh copy of a task promises, and the mean duration that is assumed for a task whose copies take long.
-    fn copy(&mut self, guard: Option<&Guard>) -> (Cow<'_, Copy>, f64) {
-        match guard {
-            None => (Cow::Borrowed(&self.fresh.chain), self.fresh.chain.mean),
-            Some(guard) => (Cow::Owned(guard.copy(self.fresh)), f64::INFINITY),
+        if guard.is_some() || its.step.is_some() {
+            return Some((worst, [without, self.survival(all.iter().map(|(_, one)| one), guard)]));
         }
+        let mut with = without;
+        // As long as nothing is known of it, it promises what it did when it started.
+        with.and(self.fresh.young(its.age).unwrap_or(&its.left));
+        Some((worst, [without, with]))
     }
 
     /// Returns when a task may get another copy at the earliest; `None` if it may not.
@@ -232,32 +263,25 @@ impl Sight<'_> {
 
     /// True if the oldest attempt of a task is so old that a fresh one is expected to end sooner.
     pub(super) fn is_old(&self, id: TaskId) -> bool {
-        let limit = self.fresh.starts_again * (1.0 - 1e-9);
-        running(id, self.cluster).any(|attempt| age_of(attempt, self.phase, self.cluster) >= limit)
+        let limit = self.starts_again * (1.0 - 1e-9);
+        let first = self.tasks.first_copy(id).filter(|_| !self.is_trusted);
+        let may = |attempt: &&Attempt| first.is_none_or(|first| first == attempt.id().copy);
+        running(id, self.cluster).filter(may).any(|attempt| age_of(attempt, self.phase, self.cluster) >= limit)
     }
 }
 
 impl Group {
-    /// Looks at all running tasks of the phase. Returns the next time at which it should be looked at again if nothing happens
-    /// before.
-    pub(super) fn look(&mut self, sight: &mut Sight<'_>, mut found: impl FnMut(Finding)) -> Time {
+    /// Looks at all running tasks, and calls `found` with what each shows.
+    pub(super) fn look(&mut self, sight: &mut Sight<'_>, mut found: impl FnMut(TaskId, &mut Seen, &Signs)) {
         let (phase, cluster) = (sight.phase, sight.cluster);
-        self.running.retain(|index| {
-            cluster.task(sight.task(*index)).is_some_and(|task| !task.is_finished() && task.running_copies() > 0)
-        });
         (self.seen, self.size) = (cluster.now(), phase.unfinished());
         self.share = phase.demand().dominant_share(cluster.total()).max(1e-9);
-        let mut next = Time::NEVER;
         let mut unfinished = Survival::ZERO;
-        self.lefts.clear();
-        let mut lefts: Vec<(u32, Attempts, Left)> = Vec::with_capacity(self.running.len());
-        for index in &self.running {
+        for (index, seen) in &mut self.tasks {
             let task = sight.task(*index);
-            let (guard, all) = (sight.guard(task), sight.attempts(task, &mut next));
-            let left = sight.left(&all, guard.as_ref());
-            unfinished.add(&left.survival, 1.0);
-            self.lefts.insert(*index, left.survival);
-            lefts.push((*index, (all, guard), left));
+            let signs = sight.see(task, seen);
+            unfinished.add(&seen.survival, 1.0);
+            found(task, seen, &signs);
         }
         if phase.pending() > 0 {
             let waits =
@@ -270,82 +294,31 @@ impl Group {
             };
             unfinished.add(&pending, f64::from(phase.pending()));
         }
-        let is_alone = self.running.len() as u32 + phase.pending() <= 1;
+        let is_alone = self.tasks.len() as u32 + phase.pending() <= 1;
         let clones = sight.cloned.then_some(&sight.fresh.chain.survival);
         self.others = (!is_alone).then(|| Box::new(Others::new(&unfinished, clones)));
-        self.single = lefts.iter().filter(|(.., left)| left.copies == 1).count() as u64;
-        for (index, (all, guard), left) in &lefts {
-            self.judge(*index, guard.as_ref(), (all, left), sight, &mut next, &mut found);
-        }
-        next
     }
 
-    /// Looks at one task, of which something has changed. Returns as [`Group::look`] does.
-    pub(super) fn look_at(&mut self, index: u32, sight: &mut Sight<'_>, mut found: impl FnMut(Finding)) -> Time {
+    /// Looks at one task, of which something has changed, and calls `found` with what it shows.
+    pub(super) fn look_at(&mut self, index: u32, sight: &mut Sight<'_>, found: impl FnOnce(TaskId, &mut Seen, &Signs)) {
+        let Some(seen) = self.tasks.get_mut(&index) else { return };
         let task = sight.task(index);
-        let mut next = Time::NEVER;
-        let (guard, all) = (sight.guard(task), sight.attempts(task, &mut next));
-        let left = sight.left(&all, guard.as_ref());
         // A task that has just started was pending before.
-        let before = self.lefts.insert(index, left.survival).unwrap_or(sight.fresh.single.survival);
+        let before = if seen.launched == 0 { sight.fresh.single.survival } else { seen.survival };
+        let signs = sight.see(task, seen);
         if let Some(others) = &mut self.others {
-            others.change(&before, &left.survival);
+            others.change(&before, &seen.survival);
         }
-        if left.copies > 0 {
-            self.judge(index, guard.as_ref(), (&all, &left), sight, &mut next, &mut found);
-        }
-        next
+        found(task, seen, &signs);
     }
 
-    /// Notes that a task has finished.
-    pub(super) fn finished(&mut self, index: u32) {
-        self.running.remove(&index);
-        if let Some((before, others)) = self.lefts.remove(&index).zip(self.others.as_mut()) {
-            others.change(&before, &Survival::ZERO);
+    /// Notes that a task has ended. Returns how it was last seen.
+    pub(super) fn ended(&mut self, index: u32) -> Option<Box<Seen>> {
+        let seen = self.tasks.remove(&index)?;
+        if let Some(others) = self.others.as_mut().filter(|_| seen.launched > 0) {
+            others.change(&seen.survival, &Survival::ZERO);
         }
-    }
-
-    /// Reports whether a task may get a copy, lose one or start again.
-    fn judge(
-        &self,
-        index: u32,
-        guard: Option<&Guard>,
-        (all, left): (&[(AttemptId, Running)], &Left),
-        sight: &mut Sight<'_>,
-        next: &mut Time,
-        found: &mut impl FnMut(Finding),
-    ) {
-        let task = sight.task(index);
-        let others = self.others_of(left);
-        let judged = Judged { task: &left.survival, copies: left.copies, others: &others };
-        if left.copies > 1
-            && let Some((_, left)) = sight.worst_copy(all, guard)
-        {
-            let (copy, usual) = sight.copy(None);
-            let usual = if guard.is_some() { f64::INFINITY } else { usual };
-            found(Finding::Crowded(index, threshold(judged.kept(&left, copy.held, usual))));
-        }
-        let Some(from) = sight.copy_from(task, left.copies, guard) else { return };
-        if left.step.is_some_and(|left| left <= sight.fresh.least) {
-            return;
-        }
-        if from > sight.cluster.now() {
-            *next = (*next).min(from);
-            return;
-        }
-        if guard.is_none() && left.is_unknown && sight.is_old(task) {
-            found(Finding::StartsAgain(index));
-        }
-        let (copy, usual) = sight.copy(guard);
-        let offer = judged.offer(&copy, usual, false);
-        if !offer.prices.is_empty() {
-            found(Finding::Offer(index, offer.prices));
-        }
-    }
-
-    /// Returns what a task's job waits for besides.
-    fn others_of(&self, left: &Left) -> Cow<'_, Others> {
-        self.others.as_deref().map_or_else(|| Cow::Owned(Others::none(&left.survival)), Cow::Borrowed)
+        Some(seen)
     }
 
     /// Calls `f` with what a task is judged by, its copies and their guard.
@@ -353,27 +326,31 @@ impl Group {
         &self,
         id: TaskId,
         sight: &mut Sight<'_>,
-        f: impl FnOnce(&Judged<'_>, &Attempts, &mut Sight<'_>) -> T,
-    ) -> T {
-        let (guard, mut unused) = (sight.guard(id), Time::NEVER);
-        let all = sight.attempts(id, &mut unused);
-        let left = sight.left(&all, guard.as_ref());
-        let others = self.others_of(&left);
-        f(&Judged { task: &left.survival, copies: left.copies, others: &others }, &(all, guard), sight)
+        f: impl FnOnce(&Judged<'_>, &Attempts, &mut Sight<'_>) -> Option<T>,
+    ) -> Option<T> {
+        let seen = self.tasks.get(&id.index).filter(|seen| seen.copies > 0)?;
+        let mut unused = Time::NEVER;
+        let attempts = sight.attempts(id, &mut unused);
+        let copies = attempts.0.len() as u32;
+        let now = sight.left(&attempts.0, attempts.1.as_ref());
+        let others = self.others.as_deref().map_or_else(|| Cow::Owned(Others::none(&seen.survival)), Cow::Borrowed);
+        f(&Judged { task: &now, copies, others: &others }, &attempts, sight)
     }
 
     /// Returns what a copy of a task would be worth now on a node.
-    pub(super) fn offer(&self, id: TaskId, node: NodeId, sight: &mut Sight<'_>) -> Option<Offer> {
-        self.judged(id, sight, |judged, (_, guard), sight| {
+    pub(super) fn offer(&self, id: TaskId, node: NodeId, price: f64, sight: &mut Sight<'_>) -> Option<Offer> {
+        self.judged(id, sight, |judged, (all, guard), sight| {
             let from = sight.copy_from(id, judged.copies, guard.as_ref());
-            from.filter(|from| *from <= sight.cluster.now() && judged.copies > 0)?;
+            from.filter(|from| *from <= sight.cluster.now())?;
             let speed = sight.cluster.node(node).map_or(1.0, Node::speed);
             Some(match guard {
                 None => {
                     let usual = sight.fresh.chain.mean;
-                    judged.offer(sight.fresh.chain_on(speed), usual, true)
+                    judged.offer(sight.fresh.chain_on(speed), usual, price)
                 }
-                Some(guard) => judged.offer(&guard.copy(sight.fresh).on(speed), f64::INFINITY, true),
+                // While jobs wait, an attempt of unknown remaining time starts again rather than get a rival for the slots.
+                Some(_) if sight.waits && all.iter().all(|(_, one)| one.step.is_none()) => return None,
+                Some(guard) => judged.offer(&guard.copy(sight.fresh).on(speed), f64::INFINITY, price),
             })
         })
     }
@@ -386,19 +363,32 @@ impl Group {
             }
             let (worst, left) = sight.worst_copy(all, guard.as_ref())?;
             let usual = if guard.is_some() { f64::INFINITY } else { sight.fresh.chain.mean };
-            Some((worst, judged.kept(&left, sight.copy(None).0.held, usual)))
+            Some((worst, judged.kept(&left, sight.fresh.chain.held, usual)))
         })
     }
 
-    /// Returns what starting the only attempt of a task again is worth; `None` if its copies may be slow together.
+    /// Returns what starting the only attempt of a task again is worth.
     pub(super) fn restart(&self, id: TaskId, sight: &mut Sight<'_>) -> Option<Value> {
-        self.judged(id, sight, |judged, (_, guard), sight| guard.is_none().then(|| judged.restart(&sight.fresh.chain)))
+        self.judged(id, sight, |judged, (_, guard), sight| {
+            Some(match guard {
+                None => judged.restart(&sight.fresh.chain.survival),
+                Some(guard) => judged.restart(&guard.again(sight.fresh)),
+            })
+        })
     }
 }
 
-/// Returns the price above which a running copy is not worth its slot.
-fn threshold(value: Value) -> f64 {
-    if value.slots < 0.0 { (value.gain / -value.slots).max(0.0) } else { f64::INFINITY }
+/// Returns the copies that decide when a task ends: those of unknown remaining time, and the one of the others that ends first.
+pub(super) fn shortest<'r>(copies: impl Iterator<Item = &'r Running>) -> impl Iterator<Item = &'r Running> {
+    let (mut unknown, mut first): (Vec<&Running>, Option<&Running>) = (Vec::new(), None);
+    for copy in copies {
+        match copy.step {
+            None => unknown.push(copy),
+            Some(step) if first.and_then(|first| first.step).is_none_or(|least| step < least) => first = Some(copy),
+            Some(_) => {}
+        }
+    }
+    unknown.into_iter().chain(first)
 }
 
 /// Returns the copies of a task that run and are not being stopped.
@@ -412,7 +402,6 @@ fn age_of(attempt: &Attempt, phase: &Phase, cluster: &Cluster) -> f64 {
 }
 
 /// Returns how likely the durations of a task's attempts are under each share.
-pub(super) fn likelihoods(id: TaskId, sight: &Sight<'_>) -> Option<Mixture> {
-    let known_from = known_from(sight.knowledge, sight.phase);
-    sight.tasks.likelihoods(id, (sight.phase.mean(), known_from), sight.fresh, sight.cluster)
+pub(super) fn likelihoods(id: TaskId, sight: &Sight<'_>) -> Option<share::Mixture> {
+    sight.tasks.likelihoods(id, (sight.phase.mean(), sight.known_from), sight.fresh, sight.cluster)
 }

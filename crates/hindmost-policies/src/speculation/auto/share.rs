@@ -35,7 +35,7 @@ const ALIKE: f64 = 0.1;
 /// Quantiles that stand for an unknown duration of the first attempt.
 const QUANTILES: u32 = 10;
 /// The mean share below which copies are trusted to be independent.
-const TRUSTED: f64 = 0.1;
+pub(super) const TRUSTED: f64 = 0.1;
 
 /// What is known of the duration of an attempt, in E on a node of speed 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,7 +83,8 @@ pub(super) fn likelihoods(
                 Known::Exactly(time) => {
                     survival(time / WITHIN, *first, share, &fresh) - survival(time * WITHIN, *first, share, &fresh)
                 }
-                Known::Above(least) => survival(least, *first, share, &fresh),
+                // It may be just as long as that.
+                Known::Above(least) => survival(least * (1.0 - 1e-9), *first, share, &fresh),
             };
             others.iter().map(|known| probability(known).max(LEAST)).product()
         };
@@ -170,17 +171,17 @@ impl Shares {
     }
 
     /// Returns the distribution of the share over the tasks of a kind.
-    pub(super) fn of(&mut self, kind: u64) -> Mixture {
+    pub(super) fn of(&mut self, kind: u64) -> &Mixture {
         self.all.fit(&PRIOR);
-        let prior = self.all.mixture;
+        let prior = &self.all.mixture;
         let Some(tasks) = self.kinds.get_mut(&kind) else { return prior };
-        tasks.fit(&prior);
-        tasks.mixture
+        tasks.fit(prior);
+        &tasks.mixture
     }
 
     /// Returns the distribution of the share of one task.
     pub(super) fn of_task(&mut self, kind: u64, task: TaskId) -> Mixture {
-        let mixture = self.of(kind);
+        let mixture = *self.of(kind);
         let known = self.kinds.get(&kind).and_then(|tasks| tasks.likelihoods.iter().rev().find(|(of, _)| *of == task));
         known.map_or(mixture, |(_, likelihoods)| posterior(&mixture, likelihoods))
     }
@@ -189,7 +190,7 @@ impl Shares {
 impl Shares {
     /// Returns the mean share of a kind in words, and from how many tasks it is known.
     pub(super) fn in_words(&mut self, kind: u64) -> String {
-        let share = 100.0 * mean(&self.of(kind));
+        let share = 100.0 * mean(self.of(kind));
         match self.kinds.get(&kind).map_or(0, |tasks| tasks.likelihoods.len()) {
             0 => format!("copies of a task are assumed to have {share:.0}% of their durations in common"),
             1 => format!("copies of a task have {share:.0}% of their durations in common, as far as 1 task shows"),
@@ -201,11 +202,6 @@ impl Shares {
 /// Returns the mean share W.
 pub(super) fn mean(mixture: &Mixture) -> f64 {
     mixture.iter().zip(SHARES).map(|(probability, share)| probability * share).sum()
-}
-
-/// True if copies are as good as independent.
-pub(super) fn is_trusted(mixture: &Mixture) -> bool {
-    mean(mixture) < TRUSTED
 }
 
 #[cfg(test)]
@@ -233,7 +229,7 @@ mod tests {
             let likely = likelihoods(Known::Exactly(first), &[copy], |time| pareto.survival(time), quantile);
             shares.note(1, TaskId { job: JobId(0), phase: 0, index }, likely);
         }
-        shares.of(1)
+        *shares.of(1)
     }
 
     #[test]

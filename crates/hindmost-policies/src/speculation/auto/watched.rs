@@ -20,7 +20,18 @@ struct Watched {
     ended: Option<Known>,
 }
 
-/// The tasks with several copies.
+impl Watched {
+    fn new(attempt: &Attempt, cluster: &Cluster) -> Watched {
+        Watched {
+            copy: attempt.id().copy,
+            since: attempt.began(cluster.now()),
+            pace: Pace::of(cluster, attempt).seconds(1.0),
+            ended: None,
+        }
+    }
+}
+
+/// The tasks that have had several attempts.
 #[derive(Debug, Default)]
 pub(super) struct Tasks(FxHashMap<TaskId, (Time, Vec<Watched>)>);
 
@@ -29,7 +40,7 @@ pub(super) fn duration(attempt: &Attempt, mean: f64, known_from: f64, cluster: &
     let (now, pace) = (cluster.now(), Pace::of(cluster, attempt));
     let since = attempt.began(now);
     let in_means = |until: Time| pace.age((until - since).seconds()) / mean;
-    match attempt.measured_finish().filter(|finish| *finish > now) {
+    match attempt.measured_finish().filter(|finish| *finish >= now) {
         Some(finish) => Known::Exactly(in_means(finish)),
         None if attempt.measured_finish().is_some() || known_from <= 0.0 => Known::Above(in_means(now)),
         None => Known::Above(in_means(now) / known_from),
@@ -39,23 +50,24 @@ pub(super) fn duration(attempt: &Attempt, mean: f64, known_from: f64, cluster: &
 impl Tasks {
     /// Notes that an attempt has started. Only attempts beside others are watched, and those others.
     pub(super) fn started(&mut self, id: AttemptId, cluster: &Cluster) {
-        let entry = |attempt: &Attempt| Watched {
-            copy: attempt.id().copy,
-            since: attempt.began(cluster.now()),
-            pace: Pace::of(cluster, attempt).seconds(1.0),
-            ended: None,
-        };
         if let Some((_, known)) = self.0.get_mut(&id.task) {
             if known.iter().all(|one| one.copy != id.copy) {
-                known.extend(cluster.attempt(id).map(entry));
+                known.extend(cluster.attempt(id).map(|attempt| Watched::new(attempt, cluster)));
             }
             return;
         }
-        let mut all: Vec<Watched> = cluster.copies(id.task).map(entry).collect();
-        if all.len() > 1 {
-            all.sort_unstable_by_key(|one| one.copy);
-            self.0.insert(id.task, (cluster.now(), all));
+        if cluster.copies(id.task).nth(1).is_some() {
+            self.watch(id.task, cluster);
         }
+    }
+
+    /// Watches the attempts of a task from now on.
+    pub(super) fn watch(&mut self, task: TaskId, cluster: &Cluster) {
+        self.0.entry(task).or_insert_with(|| {
+            let mut all: Vec<Watched> = cluster.copies(task).map(|attempt| Watched::new(attempt, cluster)).collect();
+            all.sort_unstable_by_key(|one| one.copy);
+            (cluster.now(), all)
+        });
     }
 
     /// Notes that an attempt has ended at its own end, or was stopped at what is known of it.
@@ -78,6 +90,11 @@ impl Tasks {
     /// Forgets a task.
     pub(super) fn forget(&mut self, task: TaskId) {
         self.0.remove(&task);
+    }
+
+    /// True if no unfinished task has had several copies.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// True if the task has had several copies.
@@ -110,6 +127,12 @@ impl Tasks {
     /// Returns the duration of the first attempt of a task.
     pub(super) fn first(&self, task: TaskId, mean: f64, known_from: f64, cluster: &Cluster) -> Option<Known> {
         self.durations(task, mean, known_from, cluster).first().copied()
+    }
+
+    /// Returns the longest of the least durations of a task's attempts but the first.
+    pub(super) fn longest_of_others(&self, task: TaskId, mean: f64, known_from: f64, cluster: &Cluster) -> f64 {
+        let all = self.durations(task, mean, known_from, cluster);
+        all.iter().skip(1).map(|known| known.least()).fold(0.0, f64::max)
     }
 
     /// Returns the number of the first attempt of a task.

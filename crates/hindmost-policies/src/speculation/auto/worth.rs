@@ -4,7 +4,7 @@
 //! yes, and the price may change without new integrals.
 
 use super::fresh::{Copy, DELAYS};
-use super::survival::{CELLS, Survival, widths};
+use super::survival::{Cells, Survival, WIDTHS, dot};
 
 /// A value that is linear in the price ν: job time saved + ν · slot time saved, both in E. Slot time that is used is negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,6 +19,11 @@ impl Value {
     /// Returns the value at a price.
     pub(super) fn at(self, price: f64) -> f64 {
         self.gain + price * self.slots
+    }
+
+    /// Returns the price above which a running copy of this value is not worth its slot.
+    pub(super) fn limit(self) -> f64 {
+        if self.slots < 0.0 { (self.gain / -self.slots).max(0.0) } else { f64::INFINITY }
     }
 
     fn minus(self, other: Value) -> Value {
@@ -69,34 +74,39 @@ pub(super) struct Offer {
     pub(super) prices: Prices,
     /// The slot time that it is expected to use, in E.
     pub(super) uses: f64,
+    /// After how long it would better start, in E, if not now.
+    pub(super) later: Option<f64>,
 }
 
 /// What the job of a task waits for besides.
 #[derive(Clone, Debug)]
 pub(super) struct Others {
-    /// exp(−h(t)), where h(t) is the expected number of unfinished tasks of the job, this one included.
-    alone: Survival,
-    /// exp(−h(t)·S(t)), where S(t) is the survival function of the copies that the other tasks will get; `None` if they get none.
-    cloned: Option<(Survival, Survival)>,
+    /// exp(−h(t)), where h(t) is the expected number of unfinished tasks of the job, this one included. If the other tasks will get copies as
+    /// well, exp(−h(t)·S(t)).
+    done: Cells,
+    /// S(t), the survival function of the copies that the other tasks will get; 1 if they get none.
+    clones: Survival,
 }
 
 impl Others {
     /// `unfinished` is h(t); `clones` is S(t) if the other tasks will get copies as well.
     pub(super) fn new(unfinished: &Survival, clones: Option<&Survival>) -> Others {
-        let alone = unfinished.map(|tasks| (-tasks).exp());
-        Others { alone, cloned: clones.map(|clones| (unfinished.and(clones).map(|tasks| (-tasks).exp()), *clones)) }
+        let clones = *clones.unwrap_or(&Survival::ONE);
+        let mut done = [1.0; super::survival::CELLS];
+        for ((done, tasks), clone) in done.iter_mut().zip(unfinished.cells()).zip(clones.cells()) {
+            *done = (-tasks * clone).exp();
+        }
+        Others { done, clones }
     }
 
     /// Takes into account that what is left of a task has changed.
     pub(super) fn change(&mut self, before: &Survival, after: &Survival) {
-        let factor = |less: f64| if less >= 0.0 { grown(less) } else { 1.0 / grown(-less) };
-        for ((value, before), after) in self.alone.0.iter_mut().zip(&before.0).zip(&after.0) {
-            *value *= factor(before - after);
-        }
-        if let Some((cloned, clones)) = &mut self.cloned {
-            for (((value, clone), before), after) in cloned.0.iter_mut().zip(&clones.0).zip(&before.0).zip(&after.0) {
-                *value *= factor((before - after) * clone);
-            }
+        let used = before.cells().len().max(after.cells().len());
+        let cells = self.done.iter_mut().zip(self.clones.all()).zip(before.all()).zip(after.all());
+        for (((done, clone), before), after) in cells.take(used) {
+            let less = (before - after) * clone;
+            let factor = grown(less.abs());
+            *done *= if less >= 0.0 { factor } else { 1.0 / factor };
         }
     }
 
@@ -125,82 +135,77 @@ impl Judged<'_> {
     /// ```
     ///
     /// with s(t) of the task and S(t) of the copy, n running copies, V the mean duration of a copy and h the share of it during which a
-    /// losing copy holds its slot. If it starts Δ later, S(t − Δ) stands for S(t), and the copy holds no slot before. `usual` is V. Without `delays`, the
-    /// prices are those at which a copy is worth something, now or later.
-    pub(super) fn offer(&self, copy: &Copy, usual: f64, delays: bool) -> Offer {
-        let (done, time) = self.weights();
-        let left = time.iter().sum::<f64>().min(usual);
+    /// losing copy holds its slot. If it starts Δ later, S(t − Δ) stands for S(t), and the copy holds no slot before. `usual` is V. Whether
+    /// it would better start later is asked only if it pays at `price` now.
+    pub(super) fn offer(&self, copy: &Copy, usual: f64, price: f64) -> Offer {
+        let used = self.task.cells().len();
+        let mut time = WIDTHS;
+        for (time, task) in time.iter_mut().zip(self.task.cells()) {
+            *time *= task;
+        }
+        let time = &time[..used];
+        let mut done = self.done(used);
+        for (done, time) in done.iter_mut().zip(time) {
+            *done *= time;
+        }
+        let (whole, integral) = (dot(&done[..used], Survival::ONE.all()), self.task.integral());
         let losers = 1.0 + f64::from(self.copies.saturating_sub(1)) * copy.held;
         let worth = |survival: &Survival, before: f64| {
-            let (mut gain, mut both) = (0.0, 0.0);
-            for ((done, time), copy) in done.iter().zip(&time).zip(&survival.0) {
-                gain += done * (1.0 - copy);
-                both += time * copy;
-            }
+            let both = dot(time, survival.cells());
+            let gain = whole - dot(&done[..used], survival.cells());
             let runs = both - before;
-            (Value { gain, slots: (left - both) * losers - copy.held * runs }, runs)
+            (Value { gain, slots: (integral.min(usual) - both) * losers - copy.held * runs }, runs)
         };
         let (value, uses) = worth(&copy.survival, 0.0);
         let mut prices = Prices::ALL.where_positive(value);
-        for (survival, delay) in copy.delayed.iter().zip(DELAYS).filter(|_| delays) {
-            if prices.is_empty() {
+        let mut later = None;
+        for (survival, delay) in copy.delayed.iter().zip(DELAYS) {
+            if !prices.contain(price) {
                 break;
             }
             prices = prices.where_positive(value.minus(worth(survival, self.task.integral_to(delay)).0));
+            later = (!prices.contain(price)).then_some(delay);
         }
-        Offer { value, prices, uses }
+        Offer { value, prices, uses, later }
     }
 
     /// Returns what one of several running copies is worth: `left` is P(T > t) of the task without and with it, `held` the share of a
     /// losing copy's duration during which it holds its slot.
     pub(super) fn kept(&self, [without, with]: &[Survival; 2], held: f64, usual: f64) -> Value {
-        let done = self.done();
-        let gain = done.integral_with(without, with, |done, without, with| done * (without - with));
+        let gain = self.saved(without, with);
         let (with, without) = (with.integral().min(usual), without.integral().min(usual));
         let others = f64::from(self.copies.saturating_sub(2));
         Value { gain, slots: (without - with) * (1.0 + others * held) - held * with }
     }
 
     /// Returns what starting an attempt again is worth instead of waiting for it.
-    pub(super) fn restart(&self, copy: &Copy) -> Value {
-        let done = self.done();
-        let gain = done.integral_with(self.task, &copy.survival, |done, task, copy| done * (task - copy));
-        Value { gain, slots: self.task.integral() - copy.survival.integral() }
+    pub(super) fn restart(&self, copy: &Survival) -> Value {
+        Value { gain: self.saved(self.task, copy), slots: self.task.integral() - copy.integral() }
     }
 
-    /// Returns D(t). Where the other tasks will get copies, they are expected to be done sooner, for all questions alike: else a copy that
-    /// was worth its start would be stopped at once.
-    fn done(&self) -> Survival {
-        let Some((cloned, clones)) = &self.others.cloned else {
-            let mut done = self.others.alone;
-            for (done, task) in done.0.iter_mut().zip(&self.task.0) {
-                *done *= grown(*task);
-            }
-            return done;
-        };
-        let mut done = *cloned;
-        for ((done, clone), task) in done.0.iter_mut().zip(&clones.0).zip(&self.task.0) {
-            *done *= grown(*task * clone);
+    /// Returns ∫ D·(before − after) dt.
+    fn saved(&self, before: &Survival, after: &Survival) -> f64 {
+        let used = before.cells().len().max(after.cells().len());
+        let mut saved = self.done(used);
+        for ((saved, before), after) in saved.iter_mut().zip(before.all()).zip(after.all()).take(used) {
+            *saved *= before - after;
+        }
+        dot(&saved[..used], &WIDTHS)
+    }
+
+    /// Returns D(t) in the first cells. Where the other tasks will get copies, they are expected to be done sooner, for all questions alike:
+    /// else a copy that was worth its start would be stopped at once.
+    fn done(&self, used: usize) -> Cells {
+        let mut done = self.others.done;
+        for ((done, clone), task) in done.iter_mut().zip(self.others.clones.all()).zip(self.task.all()).take(used) {
+            *done *= grown(task * clone);
         }
         done
-    }
-
-    /// Returns D·s dt and s dt in each cell.
-    fn weights(&self) -> ([f64; CELLS], [f64; CELLS]) {
-        let mut time = self.task.0;
-        for (time, width) in time.iter_mut().zip(widths()) {
-            *time *= width;
-        }
-        let mut done = self.done().0;
-        for (done, time) in done.iter_mut().zip(&time) {
-            *done *= time;
-        }
-        (done, time)
     }
 }
 
 /// Returns e^x for x in [0, 1], with an error below 0.1%.
-fn grown(x: f64) -> f64 {
+fn grown(x: f32) -> f32 {
     1.0 + x * (1.0 + x * (0.5 + x * (1.0 / 6.0 + x * (1.0 / 24.0 + x / 100.0))))
 }
 
@@ -213,12 +218,15 @@ mod tests {
     /// Returns the limit of the remaining time from which on a task gets a copy at a price, if only resources count.
     fn limit(share: f64, price: f64, durations: &Distribution) -> f64 {
         let mut tables = Tables::default();
-        let fresh = tables.of(durations, share);
-        let others = Others::new(&Survival([1e3; CELLS]), None);
+        let table = tables.make(durations, share);
+        let fresh = tables.get(table).unwrap();
+        let mut huge = Survival::ZERO;
+        huge.add(&Survival::ONE, 1e3);
+        let others = Others::new(&huge, None);
         let pays = |left: f64| {
             let task = Survival::step(left);
             let judged = Judged { task: &task, copies: 1, others: &others };
-            judged.offer(&fresh.single, f64::INFINITY, true).value.at(price) > 0.0
+            judged.offer(&fresh.single, f64::INFINITY, price).value.at(price) > 0.0
         };
         (1..2000).map(|step| f64::from(step) * 0.005).find(|left| pays(*left)).unwrap()
     }

@@ -1,0 +1,222 @@
+//! What `auto` looks at in a round: tasks of which something has changed or whose time has come, and all tasks of phases of which enough
+//! has changed.
+
+use hindmost_core::cluster::{Cluster, Phase};
+use hindmost_core::estimator::Knowledge;
+use hindmost_core::ids::TaskId;
+use hindmost_core::policy::Round;
+use hindmost_core::record::Decision;
+use hindmost_core::time::Time;
+
+use super::look::{Group, Seen, Sight, Signs, known_from, likelihoods};
+use super::queue::{Bound, Queue};
+use super::{Auto, Lessons, PhaseId, share};
+use crate::speculation::kinds::kind;
+
+/// A phase is looked at again once so large a share of its unfinished tasks has ended.
+const CHANGED: f64 = 0.05;
+/// The same for phases with at most [`SMALL`] unfinished tasks.
+const CHANGED_WHEN_SMALL: f64 = 0.1;
+/// Number of unfinished tasks up to which a phase is small.
+const SMALL: u32 = 20;
+/// What was seen of a phase counts for this long, in E.
+const FRESH: f64 = 0.25;
+/// Tasks are looked at because of the ages of their attempts at most once in this time, in E.
+const APART: f64 = 0.05;
+/// What the attempts of a task show is noted after so long if nothing happens, in E: else short tasks would be seen first.
+const NOTED: f64 = 0.25;
+
+impl Lessons {
+    /// Prepares looks at a phase.
+    pub(super) fn sight<'a>(
+        &'a mut self,
+        id: PhaseId,
+        group: &mut Group,
+        knowledge: Knowledge,
+        cluster: &'a Cluster,
+    ) -> Option<Sight<'a>> {
+        let phase = &cluster.job(id.0)?.phases()[id.1 as usize];
+        let known_from = known_from(knowledge, phase);
+        let make = || (self.tables.make(phase.durations(), known_from), kind(id.0, id.1, cluster).unwrap_or_default());
+        let (table, kind) = *group.class.get_or_insert_with(make);
+        let (fresh, share) = (self.tables.get(table)?, share::mean(self.shares.of(kind)));
+        let is_trusted = share < share::TRUSTED;
+        Some(Sight {
+            id,
+            cluster,
+            phase,
+            known_from,
+            starts_again: if is_trusted { fresh.starts_again } else { fresh.starts_again_with(share) },
+            is_trusted,
+            fresh,
+            shares: &mut self.shares,
+            kind,
+            tasks: &self.tasks,
+            waits: self.waits,
+            cloned: self.is_idle,
+        })
+    }
+}
+
+impl Queue {
+    /// Notes what a look has shown. What its bounds are is asked when it matters.
+    fn note(&mut self, task: TaskId, seen: &mut Seen, signs: &Signs, (phase, now): (&Phase, Time)) {
+        // A bound that was known may be another now.
+        self.offer(task, seen, if signs.may_be_copied { Bound::Unknown } else { Bound::None });
+        self.crowd(task, seen, if seen.copies > 1 { Bound::Unknown } else { Bound::None });
+        if signs.is_old {
+            self.old.insert(task);
+        } else {
+            self.old.remove(&task);
+        }
+        let earliest = now + Time::from_seconds(APART * phase.mean());
+        self.be_due(task, seen, if signs.next == Time::NEVER { signs.next } else { signs.next.max(earliest) });
+    }
+}
+
+impl Auto {
+    /// Notes what the attempts of a task show of what they have in common, if it has had several.
+    pub(super) fn note(&mut self, task: TaskId, knowledge: Knowledge, cluster: &Cluster) {
+        let Some(group) = self.groups.get_mut(&(task.job, task.phase)) else { return };
+        if !self.lessons.tasks.contains(task) {
+            return;
+        }
+        let Some(sight) = self.lessons.sight((task.job, task.phase), group, knowledge, cluster) else { return };
+        if let Some(likelihoods) = likelihoods(task, &sight) {
+            let kind = sight.kind;
+            self.lessons.shares.note(kind, task, likelihoods);
+            self.lessons.tasks.note(task, cluster.now());
+        }
+    }
+
+    /// Looks again at the tasks that have changed, at all tasks of the phases that have changed enough, and at those whose time has come.
+    pub(super) fn look_at_changed(&mut self, round: &mut Round<'_>) {
+        let (now, knowledge) = (round.cluster().now(), round.estimator.knowledge());
+        let mut unnoted = std::mem::take(&mut self.unnoted);
+        unnoted.sort_unstable();
+        unnoted.dedup();
+        for task in unnoted {
+            self.note(task, knowledge, round.cluster());
+        }
+        let mut tasks = std::mem::take(&mut self.changed_tasks);
+        while let Some(task) = self.queue.next_due(now) {
+            if let Some(seen) =
+                self.groups.get_mut(&(task.job, task.phase)).and_then(|group| group.tasks.get_mut(&task.index))
+            {
+                self.queue.be_due(task, seen, Time::NEVER);
+            }
+            tasks.push(task);
+        }
+        tasks.sort_unstable();
+        tasks.dedup();
+        let mut phases = std::mem::take(&mut self.changed);
+        let mut last = None;
+        for task in &tasks {
+            let id = (task.job, task.phase);
+            if last.replace(id) == Some(id) {
+                continue;
+            }
+            let Some(group) = self.groups.get(&id) else { continue };
+            let phase = round.cluster().phase(*task);
+            if phase.is_none_or(|phase| group.has_changed(phase, now)) {
+                phases.insert(id);
+            }
+        }
+        tasks.retain(|task| !phases.contains(&(task.job, task.phase)));
+        for phase in phases {
+            self.look(phase, knowledge, round.cluster());
+        }
+        for task in tasks {
+            self.look_at(task, knowledge, round.cluster());
+        }
+    }
+
+    /// Asks for a round when the next task is to be looked at.
+    pub(super) fn wake(&mut self, round: &mut Round<'_>) {
+        let now = round.cluster().now();
+        if let Some(at) = self.queue.first_due()
+            && (at < self.woken || self.woken <= now)
+        {
+            self.woken = at;
+            round.decide(Decision::Wake { at });
+        }
+    }
+
+    /// Looks at all tasks of a phase.
+    fn look(&mut self, id: PhaseId, knowledge: Knowledge, cluster: &Cluster) {
+        let Some(phase) = cluster.job(id.0).filter(|job| !job.is_over()).map(|job| &job.phases()[id.1 as usize]) else {
+            self.forget(id);
+            return;
+        };
+        let Some(mut group) = self.groups.remove(&id) else { return };
+        group.class = None;
+        let task = |index| TaskId { job: id.0, phase: id.1, index };
+        let over: Vec<u32> = group.tasks.keys().copied().filter(|index| !runs(task(*index), cluster)).collect();
+        for index in over {
+            self.leave(task(index), &mut group);
+        }
+        let apart = Time::from_seconds(NOTED * phase.mean());
+        let indices: Vec<u32> =
+            if self.lessons.tasks.is_empty() { Vec::new() } else { group.tasks.keys().copied().collect() };
+        self.groups.insert(id, group);
+        for index in indices {
+            if self.lessons.tasks.noted(task(index)).is_some_and(|at| at + apart <= cluster.now()) {
+                self.note(task(index), knowledge, cluster);
+            }
+        }
+        let Some(group) = self.groups.get_mut(&id) else { return };
+        if group.tasks.is_empty() {
+            self.groups.remove(&id);
+            return;
+        }
+        let (queue, single) = (&mut self.queue, &mut self.single);
+        let Some(mut sight) = self.lessons.sight(id, group, knowledge, cluster) else { return };
+        *single -= group.tasks.values().filter(|seen| seen.copies == 1).count();
+        group.look(&mut sight, |task, seen, signs| queue.note(task, seen, signs, (phase, cluster.now())));
+        *single += group.tasks.values().filter(|seen| seen.copies == 1).count();
+        self.share = group.share;
+    }
+
+    /// Looks at one task.
+    pub(super) fn look_at(&mut self, task: TaskId, knowledge: Knowledge, cluster: &Cluster) {
+        let id = (task.job, task.phase);
+        let Some(phase) = cluster.phase(task) else { return };
+        let Some(group) = self.groups.get_mut(&id) else { return };
+        if runs(task, cluster) {
+            let (queue, single) = (&mut self.queue, &mut self.single);
+            let Some(mut sight) = self.lessons.sight(id, group, knowledge, cluster) else { return };
+            *single -= group.tasks.get(&task.index).map_or(0, |seen| usize::from(seen.copies == 1));
+            group.look_at(task.index, &mut sight, |task, seen, signs| {
+                *single += usize::from(seen.copies == 1);
+                queue.note(task, seen, signs, (phase, cluster.now()));
+            });
+        } else if let Some(mut group) = self.groups.remove(&id) {
+            self.leave(task, &mut group);
+            self.groups.insert(id, group);
+        }
+    }
+
+    /// Notes that a task does not run any more.
+    fn leave(&mut self, task: TaskId, group: &mut Group) {
+        if let Some(mut seen) = group.ended(task.index) {
+            self.single -= usize::from(seen.copies == 1);
+            self.queue.forget(task, &mut seen);
+        }
+    }
+}
+
+impl Group {
+    /// True if so much of a phase has changed since all its tasks were looked at that they should be looked at again.
+    fn has_changed(&self, phase: &Phase, now: Time) -> bool {
+        let limit = if self.size <= SMALL { CHANGED_WHEN_SMALL } else { CHANGED };
+        let changed = f64::from(self.size.abs_diff(phase.unfinished()));
+        self.size == 0
+            || changed >= (limit * f64::from(self.size)).max(1.0)
+            || (now - self.seen).seconds() >= FRESH * phase.mean()
+    }
+}
+
+/// True if a task has running attempts.
+fn runs(task: TaskId, cluster: &Cluster) -> bool {
+    cluster.task(task).is_some_and(|task| !task.is_finished() && task.running_copies() > 0)
+}

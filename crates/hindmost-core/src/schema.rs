@@ -12,30 +12,18 @@ pub fn of_toml_file<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Returns the schema of the JSON documents that a program prints. `types` has the name, the description and the type
-/// of each kind of document. The schema accepts all of them and has a definition under each name.
-pub fn of_json_documents(title: &str, description: &str, types: &[(&str, &str, DocumentType)]) -> Value {
+/// Returns the definitions of the types of JSON documents, and of all types in them, by name.
+pub fn definitions_of(types: &[DocumentType]) -> serde_json::Map<String, Value> {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let mut documents = serde_json::Map::new();
-    for (name, about, add) in types {
-        let mut document = add(&mut generator).to_value();
-        document["description"] = json!(about);
-        documents.insert((*name).to_owned(), document);
+    for add in types {
+        add(&mut generator);
     }
-    let any: Vec<Value> = documents.keys().map(|name| json!({ "$ref": format!("#/$defs/{name}") })).collect();
-    documents.extend(generator.take_definitions(true));
-    let mut schema = json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": title,
-        "description": description,
-        "anyOf": any,
-        "$defs": documents,
-    });
-    in_plain_text(&mut schema);
-    schema
+    let mut definitions = generator.take_definitions(true);
+    definitions.values_mut().for_each(in_plain_text);
+    definitions
 }
 
-/// A function that returns the schema of a document's type, such as
+/// A function that adds a document's type, such as
 /// `|generator| generator.subschema_for::<Comparison>()`.
 pub type DocumentType = fn(&mut SchemaGenerator) -> schemars::Schema;
 

@@ -165,7 +165,7 @@ pub struct PolicyResult {
 
 /// Counts of redundant copies: attempts that started while another attempt of their task was running, or in place of one.
 /// Each task's first attempt, retries, and new starts after the loss of a node are not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Copies {
     /// Number of copies started.

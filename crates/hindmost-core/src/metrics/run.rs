@@ -14,11 +14,12 @@ use crate::timeline::{AttemptEnd, Timeline, TimelineRow};
 use super::{Copies, LiveEnergy, TimeSaved};
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
     /// Every task has its result, or has failed as its phase allows.
+    #[default]
     Done,
     /// A task failed more often than allowed.
     Failed,
@@ -73,7 +74,7 @@ pub struct FailedTask {
 }
 
 /// The result of a phase. Times in seconds since the run began; they include the run's preparation and its pauses.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseSummary {
     /// Name of the phase.
@@ -138,7 +139,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// The result of a run of one job.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunSummary {
     /// The job's name.
@@ -320,7 +321,6 @@ impl RunSummary {
             attempts: all.attempts,
             copies: all.copies(),
             broken_copies: all.broken_copies(),
-            saved: None,
             flowtime: (finish - job.arrival).seconds(),
             phases,
             failed_tasks,
@@ -329,11 +329,9 @@ impl RunSummary {
             met_deadline: job.spec.deadline.map(|deadline| job.finish.is_some_and(|at| at <= job.arrival + deadline)),
             deadline: job.spec.deadline.map(Time::seconds),
             lateness: job.spec.deadline.map(|deadline| (finish - (job.arrival + deadline)).seconds()),
-            utilization: None,
             synced: true,
             pauses: timeline.pauses.iter().map(|pause| pause.map(Time::seconds)).collect(),
-            shell: None,
-            energy: None,
+            ..RunSummary::default()
         })
     }
 

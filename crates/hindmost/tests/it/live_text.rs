@@ -29,7 +29,6 @@ fn phase(name: &str, tasks: u64, p50: f64) -> PhaseSummary {
     PhaseSummary {
         name: name.to_owned(),
         tasks,
-        withdrawn: 0,
         finished: tasks,
         attempts: tasks + 9,
         broken: 1,
@@ -39,39 +38,27 @@ fn phase(name: &str, tasks: u64, p50: f64) -> PhaseSummary {
         p50: Some(p50),
         p95: Some(p50 * 1.7),
         max: Some(p50 * 2.9),
-        instead_of_copies: None,
-        learned: None,
+        ..PhaseSummary::default()
     }
 }
 
 fn done() -> RunSummary {
     RunSummary {
         job: "wordcount".to_owned(),
-        state: RunState::Done,
         tasks: 1212,
-        withdrawn: 0,
         attempts: 1230,
         copies: Copies { launched: 16, won: 10, wasted_share: 0.0277 },
-        broken_copies: None,
-        saved: None,
         flowtime: 23.44,
         phases: vec![phase("count words of every page", 1200, 1.08), phase("sum", 12, 0.35)],
-        failed_tasks: Vec::new(),
         policy: "late:order=srpt".to_owned(),
         knowledge: "progress".to_owned(),
         met_deadline: Some(true),
-        deadline: None,
-        lateness: None,
-        utilization: None,
         synced: true,
-        pauses: Vec::new(),
-        shell: None,
-        energy: None,
+        ..RunSummary::default()
     }
 }
 
 fn failed() -> RunSummary {
-    let nothing = Copies { launched: 0, won: 0, wasted_share: 0.0 };
     let task = |task, failures, reason: &str, stderr: &str| FailedTask {
         phase: "map".to_owned(),
         task,
@@ -88,14 +75,16 @@ fn failed() -> RunSummary {
         state: RunState::Failed,
         tasks: 64,
         attempts: 70,
-        copies: nothing,
-        phases: vec![PhaseSummary { finished: 51, copies: nothing, finish: None, broken: 19, ..phase("map", 64, 2.0) }],
+        copies: Copies::default(),
+        phases: vec![PhaseSummary {
+            finished: 51,
+            copies: Copies::default(),
+            finish: None,
+            broken: 19,
+            ..phase("map", 64, 2.0)
+        }],
         failed_tasks: tasks,
         met_deadline: None,
-        deadline: None,
-        lateness: None,
-        utilization: None,
-        synced: true,
         ..done()
     }
 }
@@ -147,12 +136,8 @@ fn a_failed_run_is_printed_at_three_widths() {
 
 #[test]
 fn two_runs_are_printed_side_by_side_at_three_widths() {
-    let without = RunSummary {
-        flowtime: 42.3,
-        phases: vec![phase("map", 400, 7.1)],
-        copies: Copies { launched: 0, won: 0, wasted_share: 0.0 },
-        ..done()
-    };
+    let without =
+        RunSummary { flowtime: 42.3, phases: vec![phase("map", 400, 7.1)], copies: Copies::default(), ..done() };
     let compared = |width| {
         side_by_side(("without", &without), ("with", &done()), width)
             + "\n"

@@ -132,7 +132,6 @@ fn in_words(summary: &RunSummary, restarts: u64) -> String {
 mod tests {
     use hindmost_core::metrics::{Copies, PhaseSummary, TimeSaved};
     use hindmost_core::policy::{Effect, Learned};
-    use hindmost_run::driver::RunOptions;
 
     use super::*;
 
@@ -150,7 +149,7 @@ mod tests {
             if_as_long_again: None,
         });
         let copies = Copies { launched, won, wasted_share: 0.125 };
-        RunSummary { copies, saved, flowtime: 100.0, ..super::super::nothing("m", &RunOptions::default()) }
+        RunSummary { copies, saved, flowtime: 100.0, ..RunSummary::default() }
     }
 
     #[test]
@@ -168,22 +167,7 @@ mod tests {
             as_long: None,
             held_back,
         };
-        summary.phases.push(PhaseSummary {
-            name: "map".to_owned(),
-            tasks: 2,
-            finished: 2,
-            withdrawn: 0,
-            attempts: 2,
-            broken: 0,
-            copies: Copies { launched: 0, won: 0, wasted_share: 0.0 },
-            start: None,
-            finish: None,
-            p50: None,
-            p95: None,
-            max: None,
-            instead_of_copies: None,
-            learned: Some(learned),
-        });
+        summary.phases.push(PhaseSummary { learned: Some(learned), ..PhaseSummary::default() });
         let said = waited(&summary).unwrap();
         assert!(said.starts_with("2 slow tasks found no free place for a copy; if they hang"), "{said}");
         let held_back = HeldBack { by_budget: 1, ..HeldBack::default() };

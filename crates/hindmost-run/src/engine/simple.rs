@@ -16,85 +16,7 @@ use crate::job_file::is_program;
 
 /// First words that do not name a program to `bash` or `sh`. `true` and `false` are left out: the programs of these names do
 /// the same.
-const BUILT_IN: [&str; 77] = [
-    ".",
-    ":",
-    "[",
-    "alias",
-    "bg",
-    "bind",
-    "break",
-    "builtin",
-    "caller",
-    "case",
-    "cd",
-    "chdir",
-    "command",
-    "compgen",
-    "complete",
-    "compopt",
-    "continue",
-    "coproc",
-    "declare",
-    "dirs",
-    "disown",
-    "do",
-    "done",
-    "echo",
-    "elif",
-    "else",
-    "enable",
-    "esac",
-    "eval",
-    "exec",
-    "exit",
-    "export",
-    "fc",
-    "fg",
-    "fi",
-    "for",
-    "function",
-    "getopts",
-    "hash",
-    "help",
-    "history",
-    "if",
-    "in",
-    "jobs",
-    "kill",
-    "let",
-    "local",
-    "logout",
-    "mapfile",
-    "popd",
-    "printf",
-    "pushd",
-    "pwd",
-    "read",
-    "readarray",
-    "readonly",
-    "return",
-    "select",
-    "set",
-    "shift",
-    "shopt",
-    "source",
-    "suspend",
-    "test",
-    "then",
-    "time",
-    "times",
-    "trap",
-    "type",
-    "typeset",
-    "ulimit",
-    "umask",
-    "unalias",
-    "unset",
-    "until",
-    "wait",
-    "while",
-];
+const BUILT_IN: &str = include_str!("shell_words.txt");
 
 /// Options of shells that make no difference to a command of plain words.
 const HARMLESS: [&str; 9] = ["-c", "-e", "-u", "-o", "-eu", "-euo", "pipefail", "errexit", "nounset"];
@@ -138,7 +60,7 @@ fn plain(command: &str) -> Option<Vec<&str>> {
     }
     let words: Vec<&str> = command.split(' ').filter(|word| !word.is_empty()).collect();
     let first = words.first()?;
-    (!first.contains('=') && !BUILT_IN.contains(first)).then_some(words)
+    (!first.contains('=') && !BUILT_IN.split_ascii_whitespace().any(|word| word == *first)).then_some(words)
 }
 
 fn changes_shells(name: &OsStr) -> bool {

@@ -4,7 +4,7 @@
 //! do no harm.
 
 use super::arguments::{is_flag, is_in_place, operands, tar_letters, value_of, writes_by_sed};
-use super::programs::{EACH, OTHERWISE, REPLACE};
+use super::programs::{KNOWN, is_in};
 
 /// What programs that replace files append to their names.
 const SUFFIXES: [&str; 11] = [".gz", ".bz2", ".xz", ".lzma", ".zst", ".lz4", ".Z", ".lzo", ".flac", ".z", ".tgz"];
@@ -16,7 +16,7 @@ const OTHER_FILES: [&str; 8] = ["attach", "copy ", "export", ".output", ".once",
 pub(super) fn of(program: &str, arguments: &[String]) -> Option<Vec<String>> {
     let has_long = |part: &str| arguments.iter().any(|word| word.starts_with("--") && word.contains(part));
     let is_edited = arguments.iter().any(|word| is_in_place(word) || word.starts_with("--in-place"));
-    if OTHERWISE.iter().any(|part| !matches!(*part, "in-place" | "append" | "update") && has_long(part)) {
+    if KNOWN.otherwise.iter().any(|part| !matches!(part.as_str(), "in-place" | "append" | "update") && has_long(part)) {
         return None;
     }
     let operands: Vec<String> = operands(arguments).into_iter().cloned().collect();
@@ -26,11 +26,13 @@ pub(super) fn of(program: &str, arguments: &[String]) -> Option<Vec<String>> {
         }
         "perl" | "ruby" if is_edited => without_script(&operands, arguments, &['e', 'E']),
         "yq" | "xmlstarlet" | "xml" => operands.last().cloned().map(|file| vec![file]).filter(|_| operands.len() <= 3),
-        _ if REPLACE.contains(&program) && (arguments.iter().any(|word| is_flag(word, 'r')) || has_long("rec")) => None,
-        _ if REPLACE.contains(&program) => Some(operands.iter().flat_map(|file| replaced(file)).collect()),
+        _ if is_in(&KNOWN.replace, program) && (arguments.iter().any(|word| is_flag(word, 'r')) || has_long("rec")) => {
+            None
+        }
+        _ if is_in(&KNOWN.replace, program) => Some(operands.iter().flat_map(|file| replaced(file)).collect()),
         "rm" if arguments.iter().any(|word| is_flag(word, 'r') || is_flag(word, 'R')) || has_long("rec") => None,
         "patch" => Some(operands.into_iter().flat_map(|file| with(&file, &[".orig", ".rej"])).collect()),
-        _ if EACH.contains(&program) => Some(operands),
+        _ if is_in(&KNOWN.each, program) => Some(operands),
         "mv" | "ln" | "link" | "rmdir" | "mkfifo" | "mkdir" | "truncate" | "ed" | "ar" => Some(operands),
         "cp" | "install"
             if !arguments.iter().any(|word| is_flag(word, 'r') || is_flag(word, 'R') || is_flag(word, 'a')) =>

@@ -1,5 +1,9 @@
 //! What usual programs write, from their arguments.
 
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
 use super::arguments::{
     creates, is_flag, is_in_place, joined, mounts, only_reads, operands, prints_to, tar_letters, value_of,
     writes_by_sed,
@@ -20,176 +24,33 @@ pub(super) enum Written {
     ByWords(Vec<String>),
 }
 
-/// Programs that run the command after them, their short options that take a value, and how many operands of their own stand
-/// before the command.
-const WRAPPERS: [(&str, &str, usize); 22] = [
-    ("env", "uCS", 0),
-    ("nice", "n", 0),
-    ("nohup", "", 0),
-    ("time", "fo", 0),
-    ("timeout", "ks", 1),
-    ("sudo", "ug", 0),
-    ("exec", "a", 0),
-    ("command", "", 0),
-    ("builtin", "", 0),
-    ("stdbuf", "ioe", 0),
-    ("setsid", "", 0),
-    ("ionice", "cn", 0),
-    ("taskset", "", 1),
-    ("chrt", "", 1),
-    ("flock", "wE", 1),
-    ("unbuffer", "", 0),
-    ("xargs", "nPILdas", 0),
-    ("doas", "uC", 0),
-    ("strace", "oepsuP", 0),
-    ("unshare", "SGR", 0),
-    ("coproc", "", 0),
-    ("chronic", "", 0),
-];
+/// What `programs.toml` says about programs. Its comments say what the lists are.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Known {
+    wrappers: Vec<(String, String, usize)>,
+    other_o: Vec<String>,
+    output_options: Vec<String>,
+    last: Vec<String>,
+    pub(super) each: Vec<String>,
+    with_option: Vec<(String, String)>,
+    anew: Vec<String>,
+    pub(super) otherwise: Vec<String>,
+    more: Vec<String>,
+    pub(super) replace: Vec<String>,
+    no_files: Vec<String>,
+    readers: Vec<String>,
+}
 
-/// Programs whose option `-o` names no file to write.
-const OTHER_O: [&str; 29] = [
-    "grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ps", "set", "ssh", "scp", "sftp", "mount", "find", "test", "[",
-    "ls", "column", "join", "numfmt", "xargs", "od", "stat", "lsof", "useradd", "pgrep", "chown", "shopt", "read",
-    "printf",
-];
+/// The file `programs.toml`.
+pub(super) static KNOWN: LazyLock<Known> = LazyLock::new(|| {
+    toml::from_str(include_str!("programs.toml")).expect("the file is part of the program, and valid")
+});
 
-/// Long options that name a file or folder to write, with `=` or as two words.
-const OUTPUT_OPTIONS: [&str; 14] = [
-    "--output",
-    "--out",
-    "--outfile",
-    "--output-file",
-    "--output-document",
-    "--outdir",
-    "--out-dir",
-    "--output-dir",
-    "--outDir",
-    "--output_dir",
-    "--output-directory",
-    "-out",
-    "-outfile",
-    "-outdir",
-];
-
-/// Programs whose last operand is a file to write, if there are at least two.
-const LAST: [&str; 16] = [
-    "cp",
-    "mv",
-    "ln",
-    "install",
-    "convert",
-    "magick",
-    "sox",
-    "rsync",
-    "scp",
-    "pdftotext",
-    "pdftoppm",
-    "cwebp",
-    "dot2tex",
-    "gdal_translate",
-    "ogr2ogr",
-    "link",
-];
-
-/// Programs that change every file that they are given.
-pub(super) const EACH: [&str; 16] = [
-    "tee",
-    "shred",
-    "rm",
-    "unlink",
-    "dos2unix",
-    "unix2dos",
-    "patch",
-    "jpegoptim",
-    "optipng",
-    "black",
-    "isort",
-    "rustfmt",
-    "exiftool",
-    "strip",
-    "patchelf",
-    "fallocate",
-];
-
-/// Programs that rewrite each file with this option.
-const WITH_OPTION: [(&str, &str); 11] = [
-    ("gofmt", "-w"),
-    ("goimports", "-w"),
-    ("shfmt", "-w"),
-    ("prettier", "--write"),
-    ("eslint", "--fix"),
-    ("ruff", "--fix"),
-    ("clang-format", "-i"),
-    ("autopep8", "-i"),
-    ("yapf", "-i"),
-    ("mlr", "-I"),
-    ("brotli", "-j"),
-];
-
-/// Programs that make their output anew each time, from inputs that they leave as they are.
-const ANEW: [&str; 14] = [
-    "convert",
-    "magick",
-    "sox",
-    "pdftotext",
-    "pdftoppm",
-    "cwebp",
-    "gdal_translate",
-    "split",
-    "cjpeg",
-    "lame",
-    "opusenc",
-    "oggenc",
-    "uniq",
-    "sponge",
-];
-
-/// Parts of long options after which a program may do something else, or nothing, when it runs again.
-pub(super) const OTHERWISE: [&str; 13] = [
-    "append",
-    "continue",
-    "resume",
-    "skip",
-    "clobber",
-    "update",
-    "exist",
-    "remove",
-    "delete",
-    "move",
-    "increment",
-    "in-place",
-    "inplace",
-];
-
-/// Programs that download what they have not downloaded yet, or bring folders up to date.
-const MORE: [&str; 8] = ["yt-dlp", "youtube-dl", "aria2c", "rclone", "rsync", "csplit", "time", "script"];
-
-/// Programs that replace each file by another one beside it, unless an option lets them write on standard output.
-pub(super) const REPLACE: [&str; 22] = [
-    "gzip",
-    "gunzip",
-    "pigz",
-    "unpigz",
-    "bzip2",
-    "bunzip2",
-    "pbzip2",
-    "lbzip2",
-    "xz",
-    "unxz",
-    "lzma",
-    "unlzma",
-    "zstd",
-    "unzstd",
-    "lz4",
-    "unlz4",
-    "compress",
-    "uncompress",
-    "lzop",
-    "flac",
-    "bgzip",
-    "lzip",
-];
+/// True if a word is one of the list.
+pub(super) fn is_in(list: &[String], word: &str) -> bool {
+    list.iter().any(|known| known == word)
+}
 
 /// Stands for the words that `xargs` reads.
 pub(super) const ITS_ARGUMENTS: &str = "its arguments";
@@ -199,12 +60,6 @@ pub(super) fn runs_elsewhere(program: &str) -> bool {
     matches!(program, "ssh" | "su" | "watch" | "parallel" | "fish")
 }
 
-/// Programs whose words name no files.
-const NO_FILES: [&str; 16] = [
-    "echo", "printf", "sleep", "true", "false", ":", "exit", "return", "wait", "kill", "set", "shift", "seq", "date",
-    "case", "ulimit",
-];
-
 /// True if the words of a simple command name no files.
 pub(super) fn names_no_files(words: &[String]) -> bool {
     let Some(program) = words.first() else { return true };
@@ -212,43 +67,13 @@ pub(super) fn names_no_files(words: &[String]) -> bool {
         matches!(word.as_str(), "-nt" | "-ot" | "-ef")
             || word.len() == 2 && word.starts_with('-') && !matches!(word.as_str(), "-n" | "-z" | "-a" | "-o")
     };
-    NO_FILES.contains(&program.as_str()) || matches!(program.as_str(), "[" | "test") && !words.iter().any(tests_file)
+    is_in(&KNOWN.no_files, program) || matches!(program.as_str(), "[" | "test") && !words.iter().any(tests_file)
 }
-
-/// Programs that change no file, unless an option says so that [`written`] knows.
-const READERS: [&str; 26] = [
-    "cat",
-    "tac",
-    "grep",
-    "egrep",
-    "fgrep",
-    "zgrep",
-    "head",
-    "tail",
-    "wc",
-    "ls",
-    "cut",
-    "paste",
-    "tr",
-    "sort",
-    "uniq",
-    "join",
-    "comm",
-    "diff",
-    "cmp",
-    "test",
-    "[",
-    "stat",
-    "md5sum",
-    "sha256sum",
-    "zcat",
-    "find",
-];
 
 /// True if the program of a simple command changes none of the files that it names.
 pub(super) fn changes_nothing(program: &str, words: &[String]) -> bool {
     let arguments = words.get(1..).unwrap_or_default();
-    let is_reader = READERS.contains(&program)
+    let is_reader = is_in(&KNOWN.readers, program)
         || matches!(program, "awk" | "gawk" | "sed")
         || matches!(program, "sqlite3" | "duckdb") && arguments.iter().any(|word| word == "-readonly");
     is_reader && written(program, arguments) == Written::Nothing
@@ -283,8 +108,8 @@ pub(super) fn program(words: &[String]) -> Option<(String, Vec<String>)> {
     loop {
         let (first, arguments) = words.split_first()?;
         let name = first.rsplit('/').next().unwrap_or(first);
-        let wrapper = WRAPPERS.iter().find(|(wrapper, ..)| *wrapper == name);
-        let inner = wrapper.map_or(&[][..], |wrapper| wrapped(*wrapper, arguments));
+        let wrapper = KNOWN.wrappers.iter().find(|(wrapper, ..)| *wrapper == name);
+        let inner = wrapper.map_or(&[][..], |wrapper| wrapped(wrapper, arguments));
         if inner.is_empty() {
             return Some((name.to_owned(), arguments.iter().cloned().chain(more).collect()));
         }
@@ -295,13 +120,13 @@ pub(super) fn program(words: &[String]) -> Option<(String, Vec<String>)> {
     }
 }
 
-/// Returns the command that one of the [`WRAPPERS`] runs.
-fn wrapped<'a>((name, with_value, operands): (&str, &str, usize), arguments: &'a [String]) -> &'a [String] {
+/// Returns the command that one of the wrappers runs.
+fn wrapped<'a>((name, with_value, operands): &(String, String, usize), arguments: &'a [String]) -> &'a [String] {
     if name == "time" && arguments.first().is_some_and(|word| word == "-o" || word.starts_with("--output")) {
         // It writes a file itself.
         return &[];
     }
-    let (mut rest, mut operands) = (arguments, operands);
+    let (mut rest, mut operands) = (arguments, *operands);
     while let Some((word, after)) = rest.split_first() {
         let is_option = word.starts_with('-') && word.len() > 1;
         let takes_value = is_option && word.len() == 2 && with_value.contains(&word[1..]);
@@ -358,7 +183,9 @@ pub(super) fn may_repeat(program: &str, arguments: &[String]) -> bool {
     match program {
         // Long options may be abbreviated.
         "tee" => return !arguments.iter().any(|word| is_flag(word, 'a') || word.starts_with("--a")),
-        _ if long().any(|word| OTHERWISE.iter().any(|part| word.contains(part))) || MORE.contains(&program) => {
+        _ if long().any(|word| KNOWN.otherwise.iter().any(|part| word.contains(part)))
+            || is_in(&KNOWN.more, program) =>
+        {
             return false;
         }
         "curl" | "wget"
@@ -373,7 +200,7 @@ pub(super) fn may_repeat(program: &str, arguments: &[String]) -> bool {
             let is_harmless = |word: &String| word[1..].chars().all(|flag| "fpvLdP".contains(flag));
             return arguments.iter().filter(|word| word.starts_with('-')).all(is_harmless);
         }
-        _ if ANEW.contains(&program) => return true,
+        _ if is_in(&KNOWN.anew, program) => return true,
         _ => {}
     }
     program != "find" && matches!(special(program, arguments), Written::Nothing)
@@ -387,12 +214,13 @@ fn named(program: &str, arguments: &[String]) -> Vec<String> {
         if word == "--" {
             break;
         }
-        if OUTPUT_OPTIONS.contains(&word.as_str()) {
+        if is_in(&KNOWN.output_options, word) {
             // Without a value it may be a switch.
             files.extend(next().filter(|next| !next.starts_with("--")));
-        } else if let Some((_, value)) = word.split_once('=').filter(|(option, _)| OUTPUT_OPTIONS.contains(option)) {
+        } else if let Some((_, value)) = word.split_once('=').filter(|(option, _)| is_in(&KNOWN.output_options, option))
+        {
             files.push(value.to_owned());
-        } else if word == "-o" && !OTHER_O.contains(&program)
+        } else if word == "-o" && !is_in(&KNOWN.other_o, program)
             || matches!(program, "sort" | "curl") && is_flag(word, 'o') && word.ends_with('o')
         {
             files.extend(next());
@@ -414,19 +242,21 @@ fn special(program: &str, arguments: &[String]) -> Written {
     let parts = || Written::InFolder("its parts".to_owned());
     match program {
         "patch" if operands.is_empty() => Written::InFolder("what it patches".to_owned()),
-        _ if EACH.contains(&program) => Written::Files(all()),
-        _ if WITH_OPTION.iter().any(|(name, option)| *name == program && has_long(option)) => Written::Files(all()),
+        _ if is_in(&KNOWN.each, program) => Written::Files(all()),
+        _ if KNOWN.with_option.iter().any(|(name, option)| *name == program && has_long(option)) => {
+            Written::Files(all())
+        }
         "rename" | "prename" | "rename.ul" => Written::Files(all().into_iter().skip(1).collect()),
         "jar" if operands.first().is_some_and(|word| word.contains('u')) => {
             file(operands.get(1).map(|word| (*word).clone()))
         }
         "crudini" if has_long("--set") || has_long("--del") => file(operands.first().map(|word| (*word).clone())),
-        _ if LAST.contains(&program) => {
+        _ if is_in(&KNOWN.last, program) => {
             let takes_target = matches!(program, "cp" | "mv" | "ln" | "install");
             let target = value_of(arguments, &["-t", "--target-directory"]).filter(|_| takes_target);
             file(target.or_else(|| last(2)))
         }
-        _ if REPLACE.contains(&program) => {
+        _ if is_in(&KNOWN.replace, program) => {
             let on_stdout = has('c') || ["--stdout", "--to-stdout"].into_iter().any(has_long);
             let only_looks = ["-t", "-l", "--test", "--list"].into_iter().any(has_long);
             let is_named = arguments.iter().any(|word| matches!(word.as_str(), "-o" | "--output-name"));

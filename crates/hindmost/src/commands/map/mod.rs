@@ -10,7 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use hindmost_core::metrics::{Copies, RunState, RunSummary};
+use hindmost_core::metrics::{RunState, RunSummary};
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_run::driver::{self, RunOptions};
 use hindmost_run::job_file::{KILL_AFTER, OutputTemplate, Overrides, Plan, PlannedPhase, TaskCommands};
@@ -47,8 +47,8 @@ pub fn run(args: MapArgs) -> Outcome {
 }
 
 fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
-    if args.profile.is_some() {
-        return Err(refusals::refused("--profile", refusals::NO_PROFILES));
+    if let Some(failure) = args.profile.as_ref().and_then(|_| refusals::refused("--profile")) {
+        return Err(failure);
     }
     if std::env::var_os("PARALLEL").is_some_and(|options| !options.is_empty()) {
         say("the options in $PARALLEL are not used: give them on the command line of `hindmost map`");
@@ -388,26 +388,9 @@ fn nothing(name: &str, options: &RunOptions) -> RunSummary {
     let policy = options.policy.as_ref().map_or_else(|| driver::DEFAULT_POLICY.to_owned(), ToString::to_string);
     RunSummary {
         job: name.to_owned(),
-        state: RunState::Done,
-        tasks: 0,
-        withdrawn: 0,
-        attempts: 0,
-        copies: Copies { launched: 0, won: 0, wasted_share: 0.0 },
-        broken_copies: None,
-        saved: None,
-        flowtime: 0.0,
-        phases: Vec::new(),
-        failed_tasks: Vec::new(),
         policy,
         knowledge: options.knowledge.unwrap_or(driver::DEFAULT_KNOWLEDGE).to_string(),
-        met_deadline: None,
-        deadline: None,
-        lateness: None,
-        utilization: None,
-        synced: false,
-        pauses: Vec::new(),
-        shell: None,
-        energy: None,
+        ..RunSummary::default()
     }
 }
 

@@ -14,7 +14,7 @@ use hindmost_policies::orders::fifo::Fifo;
 use hindmost_policies::placement::job_by_job::Originals;
 
 use crate::fake_engine::from_progress;
-use crate::test_run::{TestRun, entries, journal_text, new_folder, records, scratch, silently, takes, verified_as};
+use crate::test_run::{TestRun, entries, journal_text, records, silently, takes, verified_as};
 
 fn abandons() -> Policy {
     Policy::new(Box::new(Fifo), vec![Box::new(AtDeadline), Box::new(Originals::of(Which::Any))])
@@ -37,7 +37,7 @@ fn an_abandoned_job_ends_its_attempts_and_keeps_its_results() {
     {
         assert_eq!(finished.ends(0, index as u32), std::slice::from_ref(end), "map/{index}");
     }
-    assert_eq!(entries(&finished.out.join("map")), ["0", "1"]);
+    assert_eq!(entries(&finished.place.out.join("map")), ["0", "1"]);
     let job = &finished.outcome.timeline.jobs[0];
     assert!(job.finish.is_none() && job.abandoned.is_some_and(|at| (at.seconds() - 15.0).abs() < 0.2));
     assert!((finished.flowtime() - 15.0).abs() < 0.5, "{}", finished.flowtime());
@@ -49,25 +49,22 @@ fn an_abandoned_job_ends_its_attempts_and_keeps_its_results() {
 fn an_abandoned_job_is_not_continued() {
     // The journal is cut after each of its records. Whatever is left, the run continues to the same end: abandoned, with the
     // results of the first two tasks.
-    let test_run = late_job();
-    let folder = scratch();
-    let plan = test_run.plan(folder.path());
-    let whole = new_folder(folder.path(), "whole");
-    test_run.run_in(&plan, &whole, false, &mut test_run.checked_engine(&plan, &whole)).unwrap();
+    let place = late_job().place();
+    let whole = &place.out;
+    place.run();
     let made = |change: &Change| matches!(change, Change::Decision(Decision::Abandon { .. }));
-    let all = records(&whole);
+    let all = records(whole);
     let abandoned = all.iter().position(|record| made(&record.change)).unwrap();
     assert!(abandoned + 4 < all.len(), "two decisions to stop and two ends follow");
-    let text = journal_text(&whole);
+    let text = journal_text(whole);
     let lines: Vec<&str> = text.lines().collect();
     for kept in abandoned + 2..=lines.len() {
         fs::write(whole.join(".hindmost/journal.jsonl"), lines[..kept].join("\n") + "\n").unwrap();
-        let mut engine = test_run.checked_engine(&plan, &whole);
-        let outcome = test_run.run_in(&plan, &whole, true, &mut engine).unwrap();
+        let outcome = place.run();
         assert_eq!(outcome.summary.state, RunState::Abandoned, "{kept} lines");
         assert_eq!(outcome.summary.attempts, 4, "nothing starts again");
         assert_eq!(entries(&whole.join("map")), ["0", "1"]);
-        verified_as(&whole, records(&whole), Some(abandons)).unwrap_or_else(|error| panic!("{kept} lines: {error}"));
+        verified_as(whole, records(whole), Some(abandons)).unwrap_or_else(|error| panic!("{kept} lines: {error}"));
     }
 }
 
@@ -117,7 +114,7 @@ fn a_command_that_resumes_receives_the_share_that_was_reported() {
         let finished = test_run.run().done();
         assert!((finished.flowtime() - finish).abs() < 0.4, "{keys}, {reports}: {}", finished.flowtime());
         assert_eq!(finished.ends(0, 0), [AttemptEnd::Lost, AttemptEnd::Won]);
-        let decided = records(&finished.out).into_iter().filter_map(|record| match record.change {
+        let decided = records(&finished.place.out).into_iter().filter_map(|record| match record.change {
             Change::Decision(Decision::Start { from_progress, .. }) => Some(from_progress),
             _ => None,
         });

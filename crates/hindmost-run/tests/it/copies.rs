@@ -226,7 +226,7 @@ fn short_tasks_that_hang_get_copies_at_little_cost() {
         assert!((row.start - began).seconds() >= 0.2, "{row:?}");
     }
     // No attempt is watched on its own: the journal has a few records for each interval of 0.2 s.
-    let journal = crate::test_run::journal_text(&finished.out);
+    let journal = crate::test_run::journal_text(&finished.place.out);
     let watches = journal.lines().filter(|line| line.contains("\"watch\"") || line.contains("\"wake\"")).count();
     assert!(watches < 300, "{watches} of {} records", journal.lines().count());
 }

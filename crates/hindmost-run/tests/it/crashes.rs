@@ -16,7 +16,8 @@ use hindmost_run::engine::{END_MARKER, end_line};
 use hindmost_run::job_file::Plan;
 
 use crate::checked_engine::{CheckedEngine, Died};
-use crate::test_run::{TestRun, is_sound, new_folder, open, result, scratch, silently, takes, tasks};
+use crate::place::Place;
+use crate::test_run::{TestRun, is_sound, open, result, silently, takes, tasks};
 
 /// Returns which attempt wrote each task's result.
 pub fn contents(plan: &Plan, out: &Path) -> BTreeMap<TaskId, String> {
@@ -86,35 +87,34 @@ fn some_end(plan: &Plan, out: &Path, left: BTreeSet<AttemptId>, seed: u64) -> BT
 }
 
 /// Lets drivers die at every call at which something changes, and at some others.
-fn crashes_everywhere(test_run: &TestRun) {
-    let folder = scratch();
-    let plan = test_run.plan(folder.path());
-    let out = new_folder(folder.path(), "whole");
-    let mut checked_engine = test_run.checked_engine(&plan, &out);
-    let outcome = test_run.run_in(&plan, &out, false, &mut checked_engine).unwrap();
-    check_end(&plan, &out, &outcome, &BTreeMap::new());
+fn crashes_everywhere(test_run: TestRun) {
+    let whole = test_run.place();
+    let mut checked_engine = whole.engine();
+    let outcome = whole.run_on(&mut checked_engine);
+    check_end(&whole.plan, &whole.out, &outcome, &BTreeMap::new());
     let moments = checked_engine.moments;
     println!("{} moments", moments.len());
     for (number, moment) in moments.iter().enumerate() {
-        let out = new_folder(folder.path(), &number.to_string());
+        let place = whole.another(number);
+        let (plan, out) = (&place.plan, &place.out);
         let mut next_death = Some(*moment);
         let (mut left, mut seed, mut crashes) = (BTreeSet::new(), mix(number as u64), 0);
         let (outcome, held) = loop {
-            let held = contents(&plan, &out);
-            let mut checked_engine = test_run.checked_engine(&plan, &out);
+            let held = contents(plan, out);
+            let mut checked_engine = place.engine();
             checked_engine.orphans = left;
             checked_engine.dies_after = next_death;
-            match run_until_death(test_run, &plan, &out, crashes > 0, &mut checked_engine, number % 3 > 0) {
+            match place.run_until_death(&mut checked_engine, number % 3 > 0) {
                 ProcessRun::Completed(outcome) => break (outcome, held),
-                ProcessRun::Died(running_attempts) => left = some_end(&plan, &out, running_attempts, seed),
+                ProcessRun::Died(running_attempts) => left = some_end(plan, out, running_attempts, seed),
             }
             crashes += 1;
             seed = mix(seed);
             // Most runs die once, some again after a few calls.
             next_death = (crashes < 4 && seed % 2 == 0).then_some((seed >> 8) as usize % 60);
         };
-        check_end(&plan, &out, &outcome, &held);
-        fs::remove_dir_all(&out).unwrap();
+        check_end(plan, out, &outcome, &held);
+        fs::remove_dir_all(out).unwrap();
     }
 }
 
@@ -143,30 +143,19 @@ impl Follower for LastCounts {
 fn a_copy_that_is_stopped_for_two_reasons_counts_once() {
     // Three clones of one task run when the driver dies. Then one clone's result is put in place. The next driver stops the
     // others because their task is finished, and so does the policy when it observes the finish.
-    let folder = scratch();
     let test_run = TestRun::on_nodes(4).phase("map", 1).policy("dollymp(clones=2)").behaviour(|_| takes(5.0));
-    let plan = test_run.plan(folder.path());
-    let (out, left) = (1..)
-        .find_map(|calls| {
-            let out = new_folder(folder.path(), &calls.to_string());
-            let mut checked_engine = test_run.checked_engine(&plan, &out);
-            checked_engine.dies_after = Some(calls);
-            let ProcessRun::Died(left) = run_until_death(&test_run, &plan, &out, false, &mut checked_engine, false)
-            else {
-                panic!("the run ended before three copies of its task ran")
-            };
-            (left.len() == 3).then_some((out, left))
-        })
-        .unwrap();
-    let winner = *left.first().unwrap();
+    let first = test_run.clone().place();
+    let places = (1..).map(|calls| first.another(calls)).zip(1..);
+    let mut died = places.map(|(place, calls)| (place.dies_at(calls, false), place));
+    let (mut checked_engine, Place { plan, out, .. }) = died.find(|(engine, _)| engine.orphans.len() == 3).unwrap();
+    let winner = *checked_engine.orphans.first().unwrap();
     let mut store = open(&plan, &out, true).unwrap().store;
     fs::write(store.attempt(winner).join(END_MARKER), end_line(0, &store.run().id, winner)).unwrap();
     assert!(store.prepare(winner, None, None, None).unwrap());
     store.make_durable().unwrap();
     store.commit(winner).unwrap();
     drop(store);
-    let mut checked_engine = test_run.checked_engine(&plan, &out);
-    checked_engine.orphans = left.into_iter().filter(|attempt| *attempt != winner).collect();
+    checked_engine.orphans.remove(&winner);
     let mut counts = LastCounts::default();
     let outcome = test_run.run_with_follower(&plan, &out, true, &mut checked_engine, &mut counts).unwrap();
     check_end(&plan, &out, &outcome, &BTreeMap::new());
@@ -175,18 +164,18 @@ fn a_copy_that_is_stopped_for_two_reasons_counts_once() {
 
 #[test]
 fn a_run_under_pace_survives_any_crash() {
-    crashes_everywhere(&short("pace").chaos("slow=n2:4"));
+    crashes_everywhere(short("pace").chaos("slow=n2:4"));
 }
 
 #[test]
 fn a_run_with_replacements_survives_any_crash() {
-    crashes_everywhere(&short("mantri(kill_restart=true)"));
+    crashes_everywhere(short("mantri(kill_restart=true)"));
 }
 
 #[test]
 fn a_run_with_clones_survives_any_crash() {
     crashes_everywhere(
-        &TestRun::on("n1:4,n2:4")
+        TestRun::on("n1:4,n2:4")
             .phase_with("map", 3, "retries = 9")
             .phase("reduce", 1)
             .policy("sca")
@@ -196,20 +185,20 @@ fn a_run_with_clones_survives_any_crash() {
 
 #[test]
 fn a_run_with_lost_nodes_survives_any_crash() {
-    crashes_everywhere(&short("late(cap=1)").chaos("lose=n1:0.7s@0.5s,lose=n2:0.5s@0.9s,kill=0.2,seed=4"));
+    crashes_everywhere(short("late(cap=1)").chaos("lose=n1:0.7s@0.5s,lose=n2:0.5s@0.9s,kill=0.2,seed=4"));
 }
 
 #[test]
 fn tasks_that_may_not_run_twice_survive_any_crash() {
     let test_run = TestRun::on("n1:2,n2:2").phase_with("map", 6, "idempotent = false\nretries = 9").phase("reduce", 1);
-    crashes_everywhere(&test_run.policy("pace").chaos("slow=n2:4,kill=0.2").behaviour(|_| takes(0.8)));
+    crashes_everywhere(test_run.policy("pace").chaos("slow=n2:4,kill=0.2").behaviour(|_| takes(0.8)));
 }
 
 #[test]
 fn a_run_with_time_limits_survives_any_crash() {
     let test_run = TestRun::on("n1:2").phase_with("map", 5, "time_limit = 1\nretries = 9").phase("reduce", 1);
     crashes_everywhere(
-        &test_run.policy("none").behaviour(|launch| {
+        test_run.policy("none").behaviour(|launch| {
             takes(if launch.attempt.task.index == 2 && launch.attempt.copy < 2 { 50.0 } else { 0.8 })
         }),
     );

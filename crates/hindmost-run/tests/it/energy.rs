@@ -22,7 +22,7 @@ fn energy(run: &FinishedRun) -> Option<&LiveEnergy> {
 fn energy_is_unknown_without_counters_and_models() {
     let run = test_run().run().done();
     assert_eq!(energy(&run), None);
-    let json = fs::read_to_string(run.out.join(".hindmost/summary.json")).unwrap();
+    let json = fs::read_to_string(run.place.out.join(".hindmost/summary.json")).unwrap();
     assert!(!json.contains("energy"), "{json}");
 }
 
@@ -66,7 +66,7 @@ fn energy_is_measured_where_the_counters_are_readable() {
         found.about,
         "counters of the processor package (package-0), with everything else that ran on this machine"
     );
-    let json = fs::read_to_string(run.out.join(".hindmost/summary.json")).unwrap();
+    let json = fs::read_to_string(run.place.out.join(".hindmost/summary.json")).unwrap();
     assert!(json.contains(r#""source": "measured""#), "{json}");
 }
 

@@ -1,12 +1,10 @@
 //! Tests with attempts that fail, end without an end marker or take too long, and of the effects on their tasks and the job.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
 use hindmost_core::metrics::RunState;
 use hindmost_core::timeline::{AttemptEnd, Cause};
 
-use crate::test_run::{FinishedRun, TestRun, fails, new_folder, scratch, takes, tasks, vanishes};
+use crate::place::{Place, mended};
+use crate::test_run::{FinishedRun, TestRun, fails, is_sound, result, takes, tasks, vanishes};
 
 fn failed(end: &AttemptEnd) -> bool {
     matches!(end, AttemptEnd::Failed(Cause::Own(_)))
@@ -59,25 +57,20 @@ fn a_task_that_fails_for_good_ends_the_job() {
 
 #[test]
 fn a_failed_job_is_resumed_after_its_command_is_fixed() {
-    let works = Rc::new(Cell::new(false));
-    let now_works = Rc::clone(&works);
-    let test_run = TestRun::on("n1:2,n2:2").phase("map", 8).phase("reduce", 1).behaviour(move |launch| {
-        if launch.attempt.task.index == 6 && !now_works.get() { fails(1.0) } else { takes(5.0) }
-    });
-    let folder = scratch();
-    let (plan, out) = (test_run.plan(folder.path()), new_folder(folder.path(), "out"));
-    let mut checked_engine = test_run.checked_engine(&plan, &out);
-    let outcome = test_run.run_in(&plan, &out, false, &mut checked_engine).unwrap();
+    let (works, behaviour) = mended(|launch| if launch.attempt.task.index == 6 { fails(1.0) } else { takes(5.0) });
+    let place = TestRun::on("n1:2,n2:2").phase("map", 8).phase("reduce", 1).behaviour(behaviour).place();
+    let Place { plan, out, .. } = &place;
+    let outcome = place.run();
     assert_eq!(outcome.summary.state, RunState::Failed);
-    crate::test_run::is_sound(&plan, &out, &outcome.timeline);
-    let before: Vec<_> = tasks(&plan).filter(|task| crate::test_run::result(&plan, &out, *task).exists()).collect();
+    is_sound(plan, out, &outcome.timeline);
+    let before: Vec<_> = tasks(plan).filter(|task| result(plan, out, *task).exists()).collect();
     assert!(!before.is_empty());
 
     works.set(true);
-    let mut checked_engine = test_run.checked_engine(&plan, &out);
-    let outcome = test_run.run_in(&plan, &out, true, &mut checked_engine).unwrap();
+    let mut checked_engine = place.engine();
+    let outcome = place.run_on(&mut checked_engine);
     assert_eq!(outcome.summary.state, RunState::Done);
-    crate::test_run::is_sound(&plan, &out, &outcome.timeline);
+    is_sound(plan, out, &outcome.timeline);
     let again = checked_engine.started.iter().filter(|started| before.contains(&started.attempt.task)).count();
     assert_eq!(again, 0, "finished tasks were run again");
 }
@@ -96,6 +89,17 @@ fn an_attempt_that_ends_without_a_marker_has_failed() {
     assert_eq!(never.outcome.summary.state, RunState::Failed);
 }
 
+/// Checks that the first attempt of a task of the first phase is ended after this many seconds at its limit, and that the job is done
+/// with so many attempts.
+fn ends_at_limit(test_run: &TestRun, task: u32, (seconds, limit): (f64, u32), attempts: u64) {
+    let finished = test_run.run().done();
+    let ends = finished.ends(0, task);
+    assert!(ends.len() == 2 && reason(&ends[0]).contains(&format!("time limit of {limit} s")), "{ends:?}");
+    let row = finished.outcome.timeline.rows.iter().find(|row| failed(&row.outcome)).unwrap();
+    assert!((seconds..seconds + 0.1).contains(&FinishedRun::seconds(row)), "{row:?}");
+    assert_eq!(finished.outcome.summary.attempts, attempts);
+}
+
 #[test]
 fn an_attempt_is_killed_at_its_time_limit() {
     let test_run =
@@ -103,12 +107,7 @@ fn an_attempt_is_killed_at_its_time_limit() {
             let stuck = launch.attempt.task.index == 1 && launch.attempt.copy == 0;
             takes(if stuck { 1000.0 } else { 19.0 })
         });
-    let finished = test_run.run().done();
-    let ends = finished.ends(0, 1);
-    assert!(ends.len() == 2 && reason(&ends[0]).contains("time limit of 20 s"), "{ends:?}");
-    let row = finished.outcome.timeline.rows.iter().find(|row| failed(&row.outcome)).unwrap();
-    assert!((20.0..20.1).contains(&FinishedRun::seconds(row)), "{row:?}");
-    assert_eq!(finished.outcome.summary.attempts, 5);
+    ends_at_limit(&test_run, 1, (20.0, 20), 5);
 }
 
 #[test]
@@ -118,12 +117,7 @@ fn a_limit_by_the_median_ends_an_attempt_that_has_run_longer_when_it_becomes_kno
         let hangs = launch.attempt.task.index == 0 && launch.attempt.copy == 0;
         takes(if hangs { 1000.0 } else { 10.0 })
     });
-    let finished = test_run.run().done();
-    let ends = finished.ends(0, 0);
-    assert!(ends.len() == 2 && reason(&ends[0]).contains("time limit of 20 s"), "{ends:?}");
-    let row = finished.outcome.timeline.rows.iter().find(|row| failed(&row.outcome)).unwrap();
-    assert!((30.0..30.1).contains(&FinishedRun::seconds(row)), "{row:?}");
-    assert_eq!(finished.outcome.summary.attempts, 6);
+    ends_at_limit(&test_run, 0, (30.0, 20), 6);
 }
 
 #[test]
@@ -136,11 +130,7 @@ fn a_limit_by_the_median_that_becomes_lower_holds_for_running_attempts() {
             _ => 4.0,
         })
     });
-    let finished = test_run.run().done();
-    let ends = finished.ends(0, 3);
-    assert!(ends.len() == 2 && reason(&ends[0]).contains("time limit of 12 s"), "{ends:?}");
-    let row = finished.outcome.timeline.rows.iter().find(|row| failed(&row.outcome)).unwrap();
-    assert!((12.0..12.1).contains(&FinishedRun::seconds(row)), "{row:?}");
+    ends_at_limit(&test_run, 3, (12.0, 12), 9);
 }
 
 #[test]

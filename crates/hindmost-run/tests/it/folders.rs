@@ -1,15 +1,14 @@
 //! Tests of a run's folder as a process that died, or a power cut, leaves it, and of what is synced in it.
 
-use std::cell::Cell;
 use std::fs;
-use std::rc::Rc;
 
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::metrics::RunState;
 use hindmost_run::store::{Commit, Store};
 
 use crate::crashes::contents;
-use crate::test_run::{TestRun, entries, fails, journal_text, key, new_folder, open, result, scratch, takes, tasks};
+use crate::place::{Place, mended};
+use crate::test_run::{TestRun, entries, fails, journal_text, key, open, result, scratch, takes, tasks};
 
 /// Makes the output of a task's first attempt its result.
 fn put_result(store: &mut Store, task: TaskId) {
@@ -40,45 +39,39 @@ fn results_are_synced_only_if_the_folders_of_all_their_phases_are() {
 
 #[test]
 fn a_manifest_whose_last_line_is_cut_short_costs_one_result_once() {
-    let test_run = TestRun::on("n1:1").phase("map", 3).policy("none");
-    let folder = scratch();
-    let plan = test_run.plan(folder.path());
+    let first = TestRun::on("n1:1").phase("map", 3).policy("none").place();
     // What is left of the line: almost nothing, a half, or all but its end.
     let kept: [fn(usize) -> usize; 3] = [|_| 1, |length| length / 2, |length| length - 1];
     for (number, kept) in kept.into_iter().enumerate() {
-        let out = new_folder(folder.path(), &number.to_string());
-        let run = |resume| {
-            let mut checked_engine = test_run.checked_engine(&plan, &out);
-            let outcome = test_run.run_in(&plan, &out, resume, &mut checked_engine).unwrap();
-            assert_eq!(outcome.summary.state, RunState::Done);
+        let place = first.another(number);
+        let run = || {
+            let mut checked_engine = place.engine();
+            assert_eq!(place.run_on(&mut checked_engine).summary.state, RunState::Done);
             checked_engine.started.iter().map(|started| started.attempt.task.index).collect::<Vec<_>>()
         };
-        assert_eq!(run(false), [0, 1, 2]);
-        let manifest = out.join(".hindmost/manifest.jsonl");
+        assert_eq!(run(), [0, 1, 2]);
+        let manifest = place.out.join(".hindmost/manifest.jsonl");
         let mut text = fs::read_to_string(&manifest).unwrap();
         let last = text.trim_end().rfind('\n').unwrap() + 1;
         assert!(text[last..].contains("\"task\":2"), "{text}");
         text.truncate(last + kept(text.len() - last));
         fs::write(&manifest, text).unwrap();
         // Nothing says what the result of the last task contained, so the task runs again. Then everything is known.
-        assert_eq!(run(true), [2]);
-        assert_eq!(run(true), [0; 0]);
+        assert_eq!(run(), [2]);
+        assert_eq!(run(), [0; 0]);
     }
 }
 
 #[test]
 fn incomplete_files_of_killed_processes_are_removed_also_if_nothing_is_left_to_run() {
-    let test_run = TestRun::on("n1:1").phase("map", 1).policy("none");
-    let folder = scratch();
-    let plan = test_run.plan(folder.path());
-    let out = new_folder(folder.path(), "out");
-    let run = |resume| test_run.run_in(&plan, &out, resume, &mut test_run.checked_engine(&plan, &out)).unwrap();
-    assert_eq!(run(false).summary.state, RunState::Done);
+    let place = TestRun::on("n1:1").phase("map", 1).policy("none").place();
+    let out = &place.out;
+    assert_eq!(place.run().summary.state, RunState::Done);
     let incomplete = ["report.html.part", "results.tsv.part", ".hindmost/job.json.part", ".hindmost/summary.json.part"];
     for name in incomplete.iter().chain(&["mine.part"]) {
         fs::write(out.join(name), "").unwrap();
     }
-    assert_eq!(run(true).summary.attempts, 1);
+    assert_eq!(place.run().summary.attempts, 1);
     assert!(incomplete.iter().all(|name| !out.join(name).exists()));
     // Nothing else is Hindmost's.
     assert!(out.join("mine.part").exists());
@@ -86,44 +79,37 @@ fn incomplete_files_of_killed_processes_are_removed_also_if_nothing_is_left_to_r
 
 #[test]
 fn a_run_that_dies_before_it_puts_its_journal_away_begins_again() {
-    let works = Rc::new(Cell::new(false));
-    let now_works = Rc::clone(&works);
-    let test_run = TestRun::on("n1:1").phase_with("map", 3, "retries = 0").policy("none").behaviour(move |launch| {
-        let is_good = launch.attempt.task.index != 2 || now_works.get();
-        if is_good { takes(1.0) } else { fails(1.0) }
-    });
-    let folder = scratch();
-    let (plan, out) = (test_run.plan(folder.path()), new_folder(folder.path(), "out"));
-    let outcome = test_run.run_in(&plan, &out, false, &mut test_run.checked_engine(&plan, &out)).unwrap();
-    assert_eq!(outcome.summary.state, RunState::Failed);
-    let (journal, held) = (journal_text(&out), contents(&plan, &out));
+    let (works, behaviour) = mended(|launch| if launch.attempt.task.index == 2 { fails(1.0) } else { takes(1.0) });
+    let place = TestRun::on("n1:1").phase_with("map", 3, "retries = 0").policy("none").behaviour(behaviour).place();
+    let Place { plan, out, .. } = &place;
+    assert_eq!(place.run().summary.state, RunState::Failed);
+    let (journal, held) = (journal_text(out), contents(plan, out));
     // The record says that the run has begun again. Its journal is put away after that.
-    let mut store = open(&plan, &out, true).unwrap().store;
+    let mut store = open(plan, out, true).unwrap().store;
     let earlier = store.run().id.clone();
-    store.begin_again(&plan, &[], Vec::new()).unwrap();
+    store.begin_again(plan, &[], Vec::new()).unwrap();
     let now = store.run().id.clone();
     assert_ne!(now, earlier);
     drop(store);
     let inner = out.join(".hindmost");
     fs::rename(inner.join("journal-1.jsonl"), inner.join("journal.jsonl")).unwrap();
 
-    let opened = open(&plan, &out, true).unwrap();
+    let opened = open(plan, out, true).unwrap();
     assert!(!opened.begun && opened.lacks_journal());
     assert_eq!(opened.store.run().id, now);
     drop(opened);
     let journals: Vec<String> = entries(&inner).into_iter().filter(|name| name.starts_with("journal")).collect();
     assert_eq!(journals, ["journal-1.jsonl"]);
     works.set(true);
-    let mut checked_engine = test_run.checked_engine(&plan, &out);
-    let outcome = test_run.run_in(&plan, &out, true, &mut checked_engine).unwrap();
-    assert_eq!(outcome.summary.state, RunState::Done);
+    let mut checked_engine = place.engine();
+    assert_eq!(place.run_on(&mut checked_engine).summary.state, RunState::Done);
     // The earlier journal is kept, and so are the results.
     assert_eq!(fs::read_to_string(inner.join("journal-1.jsonl")).unwrap(), journal);
     let failed = TaskId { job: JobId(0), phase: 0, index: 2 };
     let started: Vec<AttemptId> = checked_engine.started.iter().map(|started| started.attempt).collect();
     assert_eq!(started, [AttemptId { task: failed, copy: 0 }]);
-    assert!(result(&plan, &out, failed).exists());
+    assert!(result(plan, out, failed).exists());
     for (task, by) in held {
-        assert_eq!(contents(&plan, &out)[&task], by);
+        assert_eq!(contents(plan, out)[&task], by);
     }
 }

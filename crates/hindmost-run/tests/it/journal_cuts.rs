@@ -19,7 +19,8 @@ use hindmost_run::store::Store;
 use hindmost_testing::{Draw, cases, seed};
 
 use crate::crashes::{check_end, contents};
-use crate::test_run::{TestRun, journal_text, key, new_folder, open, scratch, takes};
+use crate::place::Place;
+use crate::test_run::{TestRun, journal_text, key, open, takes};
 
 /// An attempt that has started and not ended by the end of a journal.
 #[derive(Clone, Debug)]
@@ -194,7 +195,6 @@ fn rebuild(
     length: usize,
     draw: &mut Draw,
 ) -> (BTreeSet<AttemptId>, BTreeMap<AttemptId, State>) {
-    fs::create_dir(out).unwrap();
     let mut store = open(plan, out, false).unwrap().store;
     let journal = &past.journal[..length];
     fs::write(store.journal(), journal).unwrap();
@@ -249,21 +249,21 @@ fn rebuild(
 }
 
 /// Resumes the run from the first `length` bytes of its journal. Sometimes cuts the journal of the resumed run again.
-fn resume_from(test_run: &TestRun, plan: &Plan, folder: &Path, past: &Past, length: usize, seed: u64) {
+fn resume_from(whole: &Place, past: &Past, length: usize, seed: u64) {
     let mut draw = Draw(seed);
     let (mut journal, mut results) = (past.journal.clone(), past.results.clone());
     let mut length = length;
     for part in 0..3 {
-        let out = folder.join(format!("part{part}"));
+        let place = whole.another(part);
+        let (plan, out) = (&place.plan, &place.out);
         let past = Past { journal, results };
-        let (still_running, states) = rebuild(plan, &out, &past, length, &mut draw);
-        let out = out.canonicalize().unwrap();
-        let held = contents(plan, &out);
-        let mut checked_engine = test_run.checked_engine(plan, &out);
+        let (still_running, states) = rebuild(plan, out, &past, length, &mut draw);
+        let held = contents(plan, out);
+        let mut checked_engine = place.engine();
         checked_engine.orphans = still_running;
         let context = Context { text: &past.journal[..length], states: &states };
-        let outcome = test_run.run_in(plan, &out, true, &mut checked_engine).unwrap_or_else(|error| panic!("{error}"));
-        check_end(plan, &out, &outcome, &held);
+        let outcome = place.run_on(&mut checked_engine);
+        check_end(plan, out, &outcome, &held);
         let adopted: BTreeSet<AttemptId> = checked_engine.adopted.iter().copied().collect();
         let left = states.iter().filter(|(_, state)| **state == StillRunning).map(|(attempt, _)| *attempt);
         for attempt in left {
@@ -275,9 +275,9 @@ fn resume_from(test_run: &TestRun, plan: &Plan, folder: &Path, past: &Past, leng
             assert!(checked_engine.killed.contains(attempt), "{attempt} was stopped by the policy and goes on");
         }
         drop(context);
-        journal = journal_text(&out).into_bytes();
-        results = contents(plan, &out);
-        fs::remove_dir_all(&out).unwrap();
+        journal = journal_text(out).into_bytes();
+        results = contents(plan, out);
+        fs::remove_dir_all(out).unwrap();
         if draw.below(3) > 0 {
             return;
         }
@@ -303,14 +303,11 @@ impl Drop for Context<'_> {
 
 /// Cuts a run's journal after every line and in the middle of some lines, and resumes the run from each cut. Returns the
 /// whole run's journal.
-fn resumes_from_everywhere(test_run: &TestRun, number: u64) -> String {
-    let folder = scratch();
-    let plan = test_run.plan(folder.path());
-    let out = new_folder(folder.path(), "whole");
-    let mut checked_engine = test_run.checked_engine(&plan, &out);
-    let outcome = test_run.run_in(&plan, &out, false, &mut checked_engine).unwrap();
-    check_end(&plan, &out, &outcome, &BTreeMap::new());
-    let past = Past { journal: journal_text(&out).into_bytes(), results: contents(&plan, &out) };
+fn resumes_from_everywhere(test_run: TestRun, number: u64) -> String {
+    let whole = test_run.place();
+    let (plan, out) = (&whole.plan, &whole.out);
+    check_end(plan, out, &whole.run(), &BTreeMap::new());
+    let past = Past { journal: journal_text(out).into_bytes(), results: contents(plan, out) };
     let ends = past.journal.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
     let mut journal_cuts: Vec<usize> = std::iter::once(0).chain(ends).collect();
     println!("{} lines", journal_cuts.len() - 1);
@@ -319,7 +316,7 @@ fn resumes_from_everywhere(test_run: &TestRun, number: u64) -> String {
     for length in journal_cuts {
         for again in 0..cases(1, 6) {
             let seed = mix(seed() ^ number << 32 ^ (length as u64) << 4 ^ u64::from(again));
-            resume_from(test_run, &plan, folder.path(), &past, length, seed);
+            resume_from(&whole, &past, length, seed);
         }
     }
     String::from_utf8_lossy(&past.journal).into_owned()
@@ -337,32 +334,32 @@ fn small(policy: &str) -> TestRun {
 
 #[test]
 fn a_run_under_pace_resumes_from_any_cut() {
-    resumes_from_everywhere(&small("pace").chaos("slow=n2:4"), 1);
+    resumes_from_everywhere(small("pace").chaos("slow=n2:4"), 1);
 }
 
 #[test]
 fn a_run_with_replacements_resumes_from_any_cut() {
-    resumes_from_everywhere(&small("mantri(kill_restart=true,delta=0.1)"), 2);
+    resumes_from_everywhere(small("mantri(kill_restart=true,delta=0.1)"), 2);
 }
 
 #[test]
 fn a_run_with_clones_and_lost_nodes_resumes_from_any_cut() {
     let test_run = TestRun::on("n1:3,n2:3").phase_with("map", 3, "retries = 60").phase_with("end", 2, "retries = 60");
     let test_run = test_run.policy("sca").chaos("lose=n2:0.4s@0.3s,kill=0.1");
-    resumes_from_everywhere(&test_run.behaviour(|launch| takes(0.5 + 0.1 * f64::from(launch.attempt.copy))), 3);
+    resumes_from_everywhere(test_run.behaviour(|launch| takes(0.5 + 0.1 * f64::from(launch.attempt.copy))), 3);
 }
 
 #[test]
 fn runs_under_late_and_spark_resume_from_any_cut() {
-    resumes_from_everywhere(&small("late(cap=1)").chaos("lose=n1:0.5s@0.6s"), 4);
-    resumes_from_everywhere(&small("spark(quantile=0.3,multiplier=1.5)").knowledge("age"), 5);
+    resumes_from_everywhere(small("late(cap=1)").chaos("lose=n1:0.5s@0.6s"), 4);
+    resumes_from_everywhere(small("spark(quantile=0.3,multiplier=1.5)").knowledge("age"), 5);
 }
 
 #[test]
 fn a_run_with_reservations_resumes_from_any_cut() {
     // Some cuts are between a reservation and its use or its end.
     let test_run = small("window(slow=0.9)").chaos("lose=n1:0.5s@0.9s");
-    let journal = resumes_from_everywhere(&test_run, 7);
+    let journal = resumes_from_everywhere(test_run, 7);
     assert!(journal.contains("\"reserve\""), "{journal}");
 }
 
@@ -370,5 +367,5 @@ fn a_run_with_reservations_resumes_from_any_cut() {
 fn tasks_that_may_not_run_twice_resume_from_any_cut() {
     let test_run = TestRun::on("n1:2,n2:2").phase_with("map", 6, "idempotent = false\nretries = 60");
     let test_run = test_run.phase_with("end", 1, "idempotent = false\nretries = 60").policy("pace").chaos("slow=n2:3");
-    resumes_from_everywhere(&test_run.behaviour(|_| takes(0.6)), 6);
+    resumes_from_everywhere(test_run.behaviour(|_| takes(0.6)), 6);
 }

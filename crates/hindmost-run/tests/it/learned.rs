@@ -144,7 +144,7 @@ fn losses_are_reported_with_what_they_held_back() {
     let held_back = found.held_back;
     assert!(held_back.by_outcomes + held_back.by_budget > 0, "{found:?}");
     // A task that was held back says so, with what copies had shown.
-    let steps = (0..120).flat_map(|index| steps_of(&finished.out, index));
+    let steps = (0..120).flat_map(|index| steps_of(&finished.place.out, index));
     let steps: Vec<_> = steps.filter(|step| step.what == "gets no copy now").collect();
     assert!(!steps.is_empty());
     for step in steps {
@@ -175,17 +175,16 @@ fn a_replay_and_a_resumed_run_have_learned_the_same() {
     let again = test_run.run().done();
     assert_eq!(summary.phases[0].learned, again.outcome.summary.phases[0].learned);
     assert_eq!(summary.saved, again.outcome.summary.saved);
-    let header = JournalReader::new(journal_text(&first.out).as_bytes()).unwrap().header().clone();
+    let header = JournalReader::new(journal_text(&first.place.out).as_bytes()).unwrap().header().clone();
     let mut session = catalogue::session_of(&header).unwrap();
     session.keep_learned();
-    for record in records(&first.out) {
+    for record in records(&first.place.out) {
         if let Change::Event(event) = record.change {
             session.step(record.at, &event, &mut Answers::default()).unwrap();
         }
     }
     assert_eq!(session.learned(JobId(0)), [summary.phases[0].learned]);
-    let mut engine = test_run.checked_engine(&first.plan, &first.out);
-    let resumed = test_run.run_in(&first.plan, &first.out, true, &mut engine).unwrap();
+    let resumed = first.place.run();
     assert_eq!(resumed.summary.phases[0].learned, summary.phases[0].learned);
     assert_eq!(resumed.summary.saved, summary.saved);
 }
@@ -207,7 +206,7 @@ fn attempts_that_fill_all_slots_are_said_to_wait_for_one() {
     let finished = run("pace", (40, 2), play);
     let found = learned(&finished);
     assert!(found.held_back.by_resources >= 1, "{found:?}");
-    let steps = (20..22).flat_map(|index| steps_of(&finished.out, index));
+    let steps = (20..22).flat_map(|index| steps_of(&finished.place.out, index));
     let waits: Vec<_> = steps.filter(|step| step.what == "gets no copy now").collect();
     assert!(waits.iter().any(|step| format!("{step:?}").contains("no resources are free for a copy")), "{waits:?}");
 }

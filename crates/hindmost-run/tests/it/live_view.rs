@@ -46,7 +46,7 @@ fn write(folder: &Path, journal: &[u8]) {
 #[test]
 fn the_last_state_is_that_of_the_summary() {
     let finished = busy();
-    let (snapshot, summary) = (seen(&finished.out), &finished.outcome.summary);
+    let (snapshot, summary) = (seen(&finished.place.out), &finished.outcome.summary);
     assert_eq!(snapshot.state, State::Done);
     assert_eq!((snapshot.tasks, snapshot.attempts), (summary.tasks, summary.attempts));
     assert_eq!((snapshot.copies.launched, snapshot.copies.won), (summary.copies.launched, summary.copies.won));
@@ -76,14 +76,14 @@ fn a_failed_run_is_shown_as_failed() {
     let run = TestRun::on("n1:2").phase("map", 4).policy("none");
     let finished = run.behaviour(|launch| if launch.attempt.task.index == 1 { fails(2.0) } else { takes(5.0) }).run();
     assert_eq!(finished.outcome.summary.state, RunState::Failed);
-    let snapshot = seen(&finished.out);
+    let snapshot = seen(&finished.place.out);
     assert_eq!((snapshot.state, snapshot.failed_tasks, snapshot.failed_attempts), (State::Failed, 1, 3));
 }
 
 #[test]
 fn attempts_of_a_run_in_the_middle_are_shown() {
     let finished = busy();
-    let journal = journal_text(&finished.out);
+    let journal = journal_text(&finished.place.out);
     // Cuts the journal after the first start of a copy; nobody holds the lock, so the run's process is gone.
     let lines: Vec<&str> = journal.split_inclusive('\n').collect();
     let copy = lines.iter().position(|line| line.contains("\"start\"") && line.contains("\"copy\":1")).unwrap();
@@ -111,7 +111,7 @@ fn attempts_of_a_run_in_the_middle_are_shown() {
 #[test]
 fn a_new_journal_replaces_the_old_one() {
     let (long, short) = (busy(), TestRun::on("n1:1").phase("only", 1).policy("none").run().done());
-    let [first, second] = [journal_text(&long.out), journal_text(&short.out)];
+    let [first, second] = [journal_text(&long.place.out), journal_text(&short.place.out)];
     let folder = folder_with(first.as_bytes());
     let mut view = LiveView::new(folder.path());
     view.refresh().unwrap();
@@ -119,7 +119,7 @@ fn a_new_journal_replaces_the_old_one() {
     // The old one is put away and a new one begins, as in a run that begins again.
     let inner = folder.path().join(".hindmost");
     fs::rename(inner.join("journal.jsonl"), inner.join("journal-1.jsonl")).unwrap();
-    fs::write(inner.join("job.json"), fs::read(short.out.join(".hindmost/job.json")).unwrap()).unwrap();
+    fs::write(inner.join("job.json"), fs::read(short.place.out.join(".hindmost/job.json")).unwrap()).unwrap();
     view.refresh().unwrap();
     assert_eq!((view.snapshot().tasks, view.snapshot().state), (0, State::Gone));
     write(folder.path(), second.as_bytes());
@@ -134,7 +134,7 @@ fn a_new_journal_replaces_the_old_one() {
 #[test]
 fn damaged_journals_are_shown_as_far_as_they_go() {
     let finished = busy();
-    let journal = journal_text(&finished.out);
+    let journal = journal_text(&finished.place.out);
     let mut lines: Vec<&str> = journal.split_inclusive('\n').collect();
     lines[20] = "not a record\n";
     let folder = folder_with(lines.concat().as_bytes());
@@ -176,7 +176,7 @@ fn folders_without_a_run_are_refused() {
 #[test]
 fn nothing_in_the_folder_changes() {
     let finished = busy();
-    let inner = finished.out.join(".hindmost");
+    let inner = finished.place.out.join(".hindmost");
     let state = || {
         let mut entries: Vec<_> = fs::read_dir(&inner)
             .unwrap()
@@ -190,7 +190,7 @@ fn nothing_in_the_folder_changes() {
         entries
     };
     let before = state();
-    seen(&finished.out);
+    seen(&finished.place.out);
     assert_eq!(state(), before);
 }
 
@@ -201,7 +201,7 @@ proptest! {
     #[test]
     fn pieces_of_any_size_give_the_same_state(sizes in proptest::collection::vec(1_usize..4000, 1..60)) {
         thread_local! {
-            static JOURNAL: String = journal_text(&busy().out);
+            static JOURNAL: String = journal_text(&busy().place.out);
         }
         let journal = JOURNAL.with(Clone::clone);
         let journal = journal.as_bytes();

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::random::{Purpose, draw_for_attempt};
 use hindmost_math::distribution::Distribution;
+use hindmost_run::engine::Launch;
 use hindmost_testing::sample;
 
 use crate::fake_engine::{FakeTask, Reported};
@@ -79,16 +80,33 @@ fn cost_on(nodes: &str, seconds: &[f64], slots: u32, attempt: impl Fn(f64) -> Fa
 }
 
 /// Returns the mean costs over seeds, and the highest time.
-fn mean_of(seeds: u64, case: impl Fn(u64) -> (Vec<f64>, u32)) -> (Cost, f64) {
+fn mean_cost(seeds: u64, cost: impl Fn(u64) -> Cost) -> (Cost, f64) {
     let (mut sum, mut most) = (Cost::default(), 0.0f64);
-    for seed in 0..seeds {
-        let (seconds, slots) = case(seed);
-        let cost = by_nature(&seconds, slots);
+    for cost in (0..seeds).map(cost) {
         sum.time += cost.time / seeds as f64;
         sum.work += cost.work / seeds as f64;
         most = most.max(cost.time);
     }
     (sum, most)
+}
+
+/// Does the same with tasks whose copies take as long as their originals: their durations, and the number of slots.
+fn mean_of(seeds: u64, case: impl Fn(u64) -> (Vec<f64>, u32)) -> (Cost, f64) {
+    mean_cost(seeds, |seed| {
+        let (seconds, slots) = case(seed);
+        by_nature(&seconds, slots)
+    })
+}
+
+/// Returns drawn durations of so many tasks.
+fn drawn(durations: &Distribution, tasks: u32, seed: u64) -> Vec<f64> {
+    (0..tasks).map(|index| durations.quantile(draw(seed, index, 0))).collect()
+}
+
+/// Returns the time of a job with `pace` on these nodes, of which an attempt takes so many seconds, by its task and number.
+fn flowtime(nodes: &str, tasks: u32, takes: impl Fn(u32, u32) -> f64 + 'static) -> f64 {
+    let behaviour = move |launch: &Launch<'_>| silently(takes(launch.attempt.task.index, launch.attempt.copy));
+    TestRun::on(nodes).phase("map", tasks).policy("pace").behaviour(behaviour).run().done().flowtime()
 }
 
 /// Prints the mean costs and checks that the time is at most 1.03 times as long as without copies.
@@ -150,9 +168,8 @@ fn log_normal_tasks_cost_little() {
         for slots in [2, 4, 8, 16] {
             for tasks in [20, 40, 100, 200] {
                 let durations = log_normal(0.6, sigma);
-                let drawn = |seed| ((0..tasks).map(|index| durations.quantile(draw(seed, index, 0))).collect(), slots);
                 let name = format!("{tasks} tasks of sigma {sigma} on {slots} slots");
-                let mean = report(&name, mean_of(10, drawn));
+                let mean = report(&name, mean_of(10, |seed| (drawn(&durations, tasks, seed), slots)));
                 (all.time, all.work, cases) = (all.time + mean.time, all.work + mean.work, cases + 1.0);
             }
         }
@@ -173,15 +190,9 @@ fn progress_that_speeds_up_misleads_only_at_first() {
         for (sigma, tasks, nodes) in sample(4, worlds) {
             let durations = log_normal(0.75, sigma);
             let slots = if nodes == "n1:4" { 4 } else { 8 };
-            let (mut sum, mut most) = (Cost::default(), 0.0f64);
-            for seed in 0..20 {
-                let seconds: Vec<f64> = (0..tasks).map(|index| durations.quantile(draw(seed, index, 0))).collect();
-                let cost = cost_on(nodes, &seconds, slots, attempt);
-                (sum.time, sum.work, most) =
-                    (sum.time + cost.time / 20.0, sum.work + cost.work / 20.0, most.max(cost.time));
-            }
-            let mean = report(&format!("{name}, sigma {sigma}, {tasks} tasks on {nodes}"), (sum, most));
-            assert!(mean.work <= 1.06, "{name}, sigma {sigma}, {tasks} tasks on {nodes}: {} times the work", mean.work);
+            let name = format!("{name}, sigma {sigma}, {tasks} tasks on {nodes}");
+            let cost = mean_cost(20, |seed| cost_on(nodes, &drawn(&durations, tasks, seed), slots, attempt));
+            assert!(report(&name, cost).work <= 1.06, "{name}: {} times the work", cost.0.work);
         }
     }
 }
@@ -213,17 +224,13 @@ fn jobs_of_few_waves_take_no_longer_with_copies() {
 fn long_tasks_on_several_nodes_accuse_no_node() {
     // 5% of the tasks take 12 times as long, on two nodes of four slots. A node with several of them must not count as slow: tasks that
     // wait would then leave its slots free.
-    let (mut sum, mut most) = (0.0, 0.0f64);
-    for seed in 0..20 {
+    let cost = mean_cost(20, |seed| {
         let seconds =
             |index| 0.5 * (0.95 + 0.1 * draw(seed, index, 1)) * if draw(seed, index, 0) < 0.05 { 12.0 } else { 1.0 };
-        let seconds: Vec<f64> = (0..80).map(seconds).collect();
-        let cost = by_nature_on("n1:4,n2:4", &seconds, 8);
-        sum += cost.time / 20.0;
-        most = most.max(cost.time);
-    }
-    println!("{sum:.3} times the time (at most {most:.3})");
-    assert!(sum <= 1.03 && most <= 1.15, "{sum:.3} times the time (at most {most:.3})");
+        by_nature_on("n1:4,n2:4", &(0..80).map(seconds).collect::<Vec<f64>>(), 8)
+    });
+    report("long tasks on two nodes", cost);
+    assert!(cost.1 <= 1.15, "at most {:.3} times the time", cost.1);
 }
 
 #[test]
@@ -259,9 +266,7 @@ fn hung_attempts_still_get_copies() {
             let ideal: Vec<f64> = (0..tasks).map(|index| usual(index, 0)).collect();
             let ideal = time_without_copies(&ideal, slots);
             let test_run = TestRun::on(&format!("n1:{slots}")).phase("map", tasks).policy("pace").knowledge("age");
-            let behaviour = move |launch: &hindmost_run::engine::Launch<'_>| {
-                silently(takes(launch.attempt.task.index, launch.attempt.copy))
-            };
+            let behaviour = move |launch: &Launch<'_>| silently(takes(launch.attempt.task.index, launch.attempt.copy));
             let finished = test_run.behaviour(behaviour).run().done();
             let none: Vec<f64> = (0..tasks).map(|index| takes(index, 0)).collect();
             without += time_without_copies(&none, slots) / ideal / seeds as f64;
@@ -280,16 +285,9 @@ fn hung_attempts_still_get_copies() {
 fn log_normal_tasks_on_several_nodes_cost_little() {
     for (nodes, slots, tasks) in [("n1:4,n2:4", 8, 20), ("n1:4,n2:4", 8, 80), ("n1:4,n2:4,n3:4,n4:4", 16, 160)] {
         for sigma in sample(2, [0.5, 1.2]) {
-            let (mut sum, mut most) = (Cost::default(), 0.0f64);
-            for seed in 0..20 {
-                let durations = log_normal(0.6, sigma);
-                let seconds: Vec<f64> = (0..tasks).map(|index| durations.quantile(draw(seed, index, 0))).collect();
-                let cost = by_nature_on(nodes, &seconds, slots);
-                sum = Cost { time: sum.time + cost.time / 20.0, work: sum.work + cost.work / 20.0 };
-                most = most.max(cost.time);
-            }
-            report(&format!("{tasks} tasks of sigma {sigma} on {nodes}"), (sum, most));
-            assert!(sum.work <= 1.25, "{tasks} tasks of sigma {sigma} on {nodes}: {} times the work", sum.work);
+            let (name, durations) = (format!("{tasks} tasks of sigma {sigma} on {nodes}"), log_normal(0.6, sigma));
+            let cost = mean_cost(20, |seed| by_nature_on(nodes, &drawn(&durations, tasks, seed), slots));
+            assert!(report(&name, cost).work <= 1.25, "{name}: {} times the work", cost.0.work);
         }
     }
 }
@@ -312,15 +310,10 @@ fn long_tasks_that_report_progress_cost_little() {
     ];
     for (name, drawn) in sample(2, cases) {
         for (nodes, tasks) in sample(2, [("n1:8", 60), ("n1:4,n2:4", 80)]) {
-            let (mut sum, mut most) = (Cost::default(), 0.0f64);
-            for seed in 0..20 {
-                let seconds: Vec<f64> = (0..tasks).map(|index| drawn(seed, index)).collect();
-                let cost = cost_on(nodes, &seconds, 8, takes);
-                sum = Cost { time: sum.time + cost.time / 20.0, work: sum.work + cost.work / 20.0 };
-                most = most.max(cost.time);
-            }
-            report(&format!("{tasks} tasks, {name}, on {nodes}"), (sum, most));
-            assert!(sum.work <= 1.06, "{tasks} tasks, {name}, on {nodes}: {} times the work", sum.work);
+            let name = format!("{tasks} tasks, {name}, on {nodes}");
+            let seconds = |seed| (0..tasks).map(|index| drawn(seed, index)).collect::<Vec<f64>>();
+            let cost = mean_cost(20, |seed| cost_on(nodes, &seconds(seed), 8, takes));
+            assert!(report(&name, cost).work <= 1.06, "{name}: {} times the work", cost.0.work);
         }
     }
 }
@@ -344,17 +337,10 @@ fn long_tasks_that_report_in_coarse_steps_cost_little() {
             ("n1:16", 16, 200, 1.0),
         ];
         for (nodes, slots, tasks, sigma) in sample(5, worlds) {
-            let (mut sum, mut most, seeds) = (Cost::default(), 0.0f64, 15);
-            for seed in 0..seeds {
-                let durations = log_normal(1.0, sigma);
-                let seconds: Vec<f64> = (0..tasks).map(|index| durations.quantile(draw(seed, index, 0))).collect();
-                let cost = cost_on(nodes, &seconds, slots, move |seconds| FakeTask { reported, ..takes(seconds) });
-                sum.time += cost.time / seeds as f64;
-                sum.work += cost.work / seeds as f64;
-                most = most.max(cost.time);
-            }
-            let mean = report(&format!("{tasks} tasks, sigma {sigma}, {name}, on {nodes}"), (sum, most));
-            assert!(mean.work <= 1.08, "{tasks} tasks, {name}, on {nodes}: {} times the work", mean.work);
+            let name = format!("{tasks} tasks, sigma {sigma}, {name}, on {nodes}");
+            let (durations, attempt) = (log_normal(1.0, sigma), move |seconds| FakeTask { reported, ..takes(seconds) });
+            let cost = mean_cost(15, |seed| cost_on(nodes, &drawn(&durations, tasks, seed), slots, attempt));
+            assert!(report(&name, cost).work <= 1.08, "{name}: {} times the work", cost.0.work);
         }
     }
 }
@@ -370,22 +356,14 @@ fn a_few_long_tasks_that_report_when_half_is_done_cost_little() {
         ("n1:8", 8, 60, 0.15, 6.0),
     ];
     for (nodes, slots, tasks, share, long) in sample(3, worlds) {
-        let (mut sum, mut most) = (Cost::default(), 0.0f64);
-        for seed in 0..30 {
+        let name = format!("{tasks} tasks, {share} of {long} times the length, on {nodes}");
+        let half = |seconds| FakeTask { reported: Reported::Steps(2), ..takes(seconds) };
+        let cost = mean_cost(30, |seed| {
             let seconds =
                 |index| if draw(seed, index, 1) < share { 0.5 * long } else { 0.5 + 0.01 * draw(seed, index, 0) };
-            let seconds: Vec<f64> = (0..tasks).map(seconds).collect();
-            let half = |seconds| FakeTask { reported: Reported::Steps(2), ..takes(seconds) };
-            let cost = cost_on(nodes, &seconds, slots, half);
-            sum = Cost { time: sum.time + cost.time / 30.0, work: sum.work + cost.work / 30.0 };
-            most = most.max(cost.time);
-        }
-        let mean = report_at_most(
-            1.04,
-            &format!("{tasks} tasks, {share} of {long} times the length, on {nodes}"),
-            (sum, most),
-        );
-        assert!(mean.work <= 1.1, "{tasks} tasks, {share} of {long}, on {nodes}: {} times the work", mean.work);
+            cost_on(nodes, &(0..tasks).map(seconds).collect::<Vec<f64>>(), slots, half)
+        });
+        assert!(report_at_most(1.04, &name, cost).work <= 1.1, "{name}: {} times the work", cost.0.work);
     }
 }
 
@@ -404,11 +382,7 @@ fn hung_copies_are_followed_by_others() {
                 let is_hung = rank.is_some_and(|rank| copy == 0 || (copy == 1 && rank < hung_copies));
                 if is_hung { 30.0 } else { 0.4 + 0.01 * draw(seed, index, copy) }
             };
-            let test_run = TestRun::on(nodes).phase("map", 100).policy("pace");
-            let behaviour = move |launch: &hindmost_run::engine::Launch<'_>| {
-                silently(takes(launch.attempt.task.index, launch.attempt.copy))
-            };
-            flows.push(test_run.behaviour(behaviour).run().done().flowtime());
+            flows.push(flowtime(nodes, 100, takes));
         }
         let mean = flows.iter().sum::<f64>() / 20.0;
         let ideal = 40.5 / f64::from(slots);
@@ -424,26 +398,15 @@ fn hung_copies_are_followed_by_others() {
 fn tasks_whose_first_three_attempts_hang_cost_little() {
     // Every twelfth task hangs for 20 s in its first three attempts, so copies gain nothing until the fourth.
     for (nodes, slots) in sample(2, [("n1:8", 8), ("n1:4", 4), ("n1:4,n2:4", 8), ("n1:16", 16)]) {
-        let (mut sum, mut most) = (0.0, 0.0f64);
-        for seed in 0..20u64 {
-            let takes = move |index: u32, copy: u32| {
-                if (index + seed as u32).is_multiple_of(12) && copy < 3 {
-                    20.0
-                } else {
-                    0.3 + 0.1 * draw(seed, index, copy)
-                }
-            };
-            let test_run = TestRun::on(nodes).phase("map", 100).policy("pace");
-            let behaviour = move |launch: &hindmost_run::engine::Launch<'_>| {
-                silently(takes(launch.attempt.task.index, launch.attempt.copy))
-            };
+        let cost = mean_cost(20, |seed| {
+            let hangs = move |index: u32, copy| (index + seed as u32).is_multiple_of(12) && copy < 3;
+            let takes = move |index, copy| if hangs(index, copy) { 20.0 } else { 0.3 + 0.1 * draw(seed, index, copy) };
             let none: Vec<f64> = (0..100).map(|index| takes(index, 0)).collect();
-            let finished = test_run.behaviour(behaviour).run().done();
-            let ratio = finished.flowtime() / time_without_copies(&none, slots);
-            (sum, most) = (sum + ratio / 20.0, most.max(ratio));
-        }
-        println!("three attempts hang on {nodes}: {sum:.3} times the time (at most {most:.3})");
-        assert!(sum <= 1.03 && most <= 1.1, "three attempts hang on {nodes}: {sum:.3} times the time ({most:.3})");
+            Cost { time: flowtime(nodes, 100, takes) / time_without_copies(&none, slots), work: 0.0 }
+        });
+        let name = format!("three attempts hang on {nodes}");
+        report(&name, cost);
+        assert!(cost.1 <= 1.1, "{name}: at most {:.3} times the time", cost.1);
     }
 }
 
@@ -470,11 +433,7 @@ fn many_hung_attempts_do_not_fill_all_slots() {
             let takes = move |index: u32, copy: u32| {
                 if draw(seed + 500, index, copy) < share { 120.0 } else { 0.4 + 0.01 * draw(seed, index, copy) }
             };
-            let test_run = TestRun::on(&format!("n1:{slots}")).phase("map", 100).policy("pace");
-            let behaviour = move |launch: &hindmost_run::engine::Launch<'_>| {
-                silently(takes(launch.attempt.task.index, launch.attempt.copy))
-            };
-            flows.push(test_run.behaviour(behaviour).run().done().flowtime());
+            flows.push(flowtime(&format!("n1:{slots}"), 100, takes));
         }
         let (mean, ideal) = (flows.iter().sum::<f64>() / 40.0, 40.5 / f64::from(slots));
         println!("{share} hang on {slots} slots: {:.2} times ideal {ideal:.1}; {flows:.1?}", mean / ideal);
@@ -495,11 +454,7 @@ fn hung_attempts_of_small_jobs_get_a_copy_early() {
             let takes = move |index: u32, copy: u32| {
                 if copy == 0 && hangs.contains(&index) { 15.0 } else { 0.2 + 0.01 * draw(seed, index, copy) }
             };
-            let test_run = TestRun::on(&format!("n1:{slots}")).phase("map", tasks).policy("pace");
-            let behaviour = move |launch: &hindmost_run::engine::Launch<'_>| {
-                silently(takes(launch.attempt.task.index, launch.attempt.copy))
-            };
-            flows.push(test_run.behaviour(behaviour).run().done().flowtime());
+            flows.push(flowtime(&format!("n1:{slots}"), tasks, takes));
         }
         let (mean, ideal) = (flows.iter().sum::<f64>() / 40.0, 0.205 * f64::from(tasks) / f64::from(slots));
         println!("{hung} of {tasks} hang on {slots} slots: {:.2} times ideal {ideal:.1}; {flows:.1?}", mean / ideal);
@@ -513,9 +468,8 @@ fn hung_attempts_of_small_jobs_get_a_copy_early() {
 /// Returns the mean cost of jobs of so many tasks with log-normal numbers of blocks, each of which takes so many seconds. Their sizes are
 /// known if they are read from files, and unknown if the attempts report the blocks.
 fn cost_of_blocks(seconds: f64, slots: u32, tasks: u32, are_files: bool) -> (Cost, f64) {
-    let (mut sum, mut most, seeds) = (Cost::default(), 0.0f64, 20);
-    for seed in 0..seeds {
-        let durations = log_normal(4.0, 0.9);
+    let durations = log_normal(4.0, 0.9);
+    mean_cost(20, |seed| {
         let blocks = |index| durations.quantile(draw(seed, index, 0)).round().clamp(1.0, 40.0) as u32;
         let blocks: Rc<[u32]> = (0..tasks).map(blocks).collect();
         let block = move |index, copy| seconds * (0.95 + 0.1 * draw(seed + 77, index, copy));
@@ -523,7 +477,7 @@ fn cost_of_blocks(seconds: f64, slots: u32, tasks: u32, are_files: bool) -> (Cos
         let test_run = TestRun::on(&format!("n1:{slots}"));
         let test_run = if are_files { test_run.phase_of_files("map", &sizes) } else { test_run.phase("map", tasks) };
         let own = Rc::clone(&blocks);
-        let behaviour = move |launch: &hindmost_run::engine::Launch<'_>| {
+        let behaviour = move |launch: &Launch<'_>| {
             let AttemptId { task: TaskId { index, .. }, copy } = launch.attempt;
             FakeTask { reports: !are_files, ..reads(own[index as usize], block(index, copy)) }
         };
@@ -534,11 +488,8 @@ fn cost_of_blocks(seconds: f64, slots: u32, tasks: u32, are_files: bool) -> (Cos
         let time = finished.flowtime() / time_without_copies(&without, slots);
         let launched = finished.outcome.timeline.rows.iter().map(|row| row.attempt.copy).max();
         assert!(launched < Some(8), "seed {seed}: {launched:?}");
-        sum.time += time / seeds as f64;
-        sum.work += work / without.iter().sum::<f64>() / seeds as f64;
-        most = most.max(time);
-    }
-    (sum, most)
+        Cost { time, work: work / without.iter().sum::<f64>() }
+    })
 }
 
 /// Jobs of blocks: seconds of a block, slots, tasks.

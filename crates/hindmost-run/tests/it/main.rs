@@ -17,6 +17,7 @@ mod node_classes;
 mod nodes;
 mod pauses;
 mod permanent_failures;
+mod place;
 mod policies;
 mod random_jobs;
 mod refusals;

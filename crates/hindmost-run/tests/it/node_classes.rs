@@ -8,8 +8,9 @@ use hindmost_run::driver;
 use hindmost_run::engine::Launch;
 use hindmost_run::store::{Opening, Store};
 
+use crate::place::Place;
 use crate::policies::systems_and_orders;
-use crate::test_run::{FinishedRun, TestRun, fails, is_sound, new_folder, records, scratch, takes};
+use crate::test_run::{FinishedRun, TestRun, fails, is_sound, records, scratch, takes};
 
 /// The nodes on which each phase of the job may run.
 const ALLOWED: [&[&str]; 4] = [&["n1", "n2", "n3", "n4"], &["n1", "n3"], &["n3"], &["n2", "n3", "n4"]];
@@ -106,7 +107,7 @@ fn learned(finished: &FinishedRun) -> Vec<(u32, f64)> {
         Change::Event(Event::NodeSpeedLearned { node, speed }) => Some((node.0, speed)),
         _ => None,
     };
-    records(&finished.out).into_iter().filter_map(|record| speed(record.change)).collect()
+    records(&finished.place.out).into_iter().filter_map(|record| speed(record.change)).collect()
 }
 
 /// A run on two nodes of speed 1 and one with the feature `fast`, which has speed 4 if `is_fast`. Its speed is given as 4.
@@ -123,7 +124,7 @@ fn on_a_fast_node(is_fast: bool, tasks: u32) -> FinishedRun {
 #[test]
 fn the_first_decision_uses_given_speeds() {
     let finished = on_a_fast_node(true, 2);
-    let joined = records(&finished.out).into_iter().filter_map(|record| match record.change {
+    let joined = records(&finished.place.out).into_iter().filter_map(|record| match record.change {
         Change::Event(Event::NodeJoined { speed, .. }) => Some(speed),
         _ => None,
     });
@@ -137,7 +138,7 @@ fn a_right_speed_is_kept_and_needs_no_copies() {
     let finished = on_a_fast_node(true, 40);
     assert_eq!(learned(&finished), []);
     assert_eq!(finished.copies(), 0, "attempts on normal nodes are not late");
-    let median = records(&finished.out).into_iter().rev().find_map(|record| match record.change {
+    let median = records(&finished.place.out).into_iter().rev().find_map(|record| match record.change {
         Change::Event(Event::DurationsLearned { median, .. }) => Some(median),
         _ => None,
     });
@@ -160,26 +161,24 @@ fn a_resumed_run_keeps_features_and_speeds() {
     let test_run = classes("pace").speed("ssd", 2.0).speed("n3", 3.0);
     let finished = test_run.run().done();
     // The run was killed half-way: the rest of its journal and its results are gone.
-    let folder = scratch();
-    let plan = test_run.plan(folder.path());
-    let out = new_folder(folder.path(), "out");
-    let engine = &mut test_run.checked_engine(&plan, &out);
-    test_run.run_in(&plan, &out, false, engine).unwrap();
+    let place = test_run.clone().place();
+    let Place { plan, out, .. } = &place;
+    place.run();
     let journal = out.join(".hindmost/journal.jsonl");
     let text = fs::read_to_string(&journal).unwrap();
     let kept: Vec<&str> = text.lines().take(text.lines().count() / 2).collect();
     fs::write(&journal, kept.join("\n") + "\n").unwrap();
     let opening = Opening { resume: true, ..Opening::default() };
-    let store = Store::open(&out, &plan, &opening).unwrap().store;
+    let store = Store::open(out, plan, &opening).unwrap().store;
     let nodes = driver::recorded_nodes(&store).unwrap().unwrap();
     drop(store);
     assert_eq!(nodes, test_run.offers());
     // Without the speeds with which it began, the run can't be resumed.
-    let other = classes("pace");
-    let error = other.run_in(&plan, &out, true, &mut other.checked_engine(&plan, &out)).unwrap_err().to_string();
+    let other = place.with(classes("pace"));
+    let error = other.try_on(&mut other.engine()).unwrap_err().to_string();
     assert!(error.contains("begun with speed 2 of node n1"), "{error}");
-    let outcome = test_run.run_in(&plan, &out, true, &mut test_run.checked_engine(&plan, &out)).unwrap();
-    is_sound(&plan, &out, &outcome.timeline);
+    let outcome = place.run();
+    is_sound(plan, out, &outcome.timeline);
     for row in &outcome.timeline.rows {
         let node = outcome.timeline.node_name(row.node);
         assert!(ALLOWED[row.attempt.task.phase as usize].contains(&node), "{row:?}");

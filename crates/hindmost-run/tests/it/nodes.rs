@@ -2,18 +2,19 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
+use std::rc::Rc;
 use std::sync::atomic::AtomicU32;
 
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::metrics::RunState;
 use hindmost_core::time::Time;
 use hindmost_core::timeline::AttemptEnd;
-use hindmost_run::driver::{self, RunOptions, RunOutcome};
+use hindmost_run::driver::RunOutcome;
 use hindmost_run::engine::{Engine, Happened, Launch, NodeLoss, NodeOffer, RunIdentity};
-use tempfile::TempDir;
 
 use crate::fake_engine::FakeEngine;
-use crate::test_run::{FinishedRun, Messages, TestRun, open, scratch, takes};
+use crate::place::Place;
+use crate::test_run::{FinishedRun, TestRun, takes};
 
 fn run_with_faults(policy: &str, chaos: &str) -> FinishedRun {
     let test_run =
@@ -181,45 +182,29 @@ impl Engine for Allocated {
     }
 }
 
-/// Runs three tasks, of which the first takes 100 s, on a node that is allocated for 30 s at a time, this many times.
-fn run_in_allocations(keys: &str, left: u32) -> (RunOutcome, Vec<String>) {
-    run_in_allocations_of(&scratch(), keys, left, false)
+/// Returns a place for three tasks, of which the first takes 100 s.
+fn three_tasks(keys: &str) -> Place {
+    TestRun::on("n1:3").phase_with("map", 3, keys).policy("none").place()
 }
 
-/// Runs such a job in a folder, or resumes it.
-fn run_in_allocations_of(folder: &TempDir, keys: &str, left: u32, resumes: bool) -> (RunOutcome, Vec<String>) {
-    run_in_allocations_that_end(folder, keys, (left, true), resumes)
-}
-
-/// Runs such a job. `is_time_up` says whether the allocations end because their time is up.
-fn run_in_allocations_that_end(
-    folder: &TempDir,
-    keys: &str,
-    (left, is_time_up): (u32, bool),
-    resumes: bool,
-) -> (RunOutcome, Vec<String>) {
-    let test_run = TestRun::on("n1:3").phase_with("map", 3, keys);
-    let plan = test_run.plan(folder.path());
+/// Runs or resumes these tasks on a node that is allocated for 30 s at a time, this many times. `is_time_up` says whether the allocations
+/// end because their time is up.
+fn run_in_allocations(place: &Place, left: u32, is_time_up: bool) -> (RunOutcome, Vec<String>) {
     let behaviour = |launch: &Launch<'_>| takes(if launch.attempt.task.index == 0 { 100.0 } else { 20.0 });
-    let inner = FakeEngine::new(test_run.offers(), behaviour);
-    let mut engine = Allocated { inner, next: (Time::from_seconds(ALLOCATED), true), left, is_time_up };
-    let mut messages = Messages::default();
-    let options = RunOptions { policy: Some("none".parse().unwrap()), ..RunOptions::default() };
-    let store = open(&plan, &folder.path().join("out"), resumes).unwrap();
-    let outcome = driver::run_under(None, &options, store, &mut engine, &AtomicU32::new(0), &mut messages).unwrap();
-    (outcome, messages.0)
+    let inner = FakeEngine::new(place.test_run.offers(), behaviour);
+    place.run_with_messages(&mut Allocated { inner, next: (Time::from_seconds(ALLOCATED), true), left, is_time_up })
 }
 
 #[test]
 fn losses_at_time_limits_are_remembered_by_a_resumed_run() {
     // The first process ends with the second allocation, so the third loss is the first one that counts.
     for (earlier, starts) in [(1, 3), (2, 3), (0, 3)] {
-        let folder = scratch();
+        let place = three_tasks("retries = 0");
         if earlier > 0 {
-            let (outcome, messages) = run_in_allocations_of(&folder, "retries = 0", earlier, false);
+            let (outcome, messages) = run_in_allocations(&place, earlier, true);
             assert_eq!(outcome.summary.state, RunState::Interrupted, "{messages:?}");
         }
-        let (outcome, messages) = run_in_allocations_of(&folder, "retries = 0", 100, earlier > 0);
+        let (outcome, messages) = run_in_allocations(&place, 100, true);
         let [failed] = &outcome.summary.failed_tasks[..] else { panic!("{:?}", outcome.summary.failed_tasks) };
         assert!(failed.reason.starts_with(&format!("cut off {starts} times")), "{}", failed.reason);
         assert_eq!(outcome.timeline.rows.len(), 2 + starts, "{earlier}: {messages:?}");
@@ -229,7 +214,7 @@ fn losses_at_time_limits_are_remembered_by_a_resumed_run() {
 #[test]
 fn a_task_longer_than_allocations_fails_in_the_end() {
     for (retries, starts) in [(0, 3), (2, 5)] {
-        let (outcome, messages) = run_in_allocations(&format!("retries = {retries}"), 100);
+        let (outcome, messages) = run_in_allocations(&three_tasks(&format!("retries = {retries}")), 100, true);
         let [failed] = &outcome.summary.failed_tasks[..] else { panic!("{:?}", outcome.summary.failed_tasks) };
         assert_eq!((outcome.summary.state, failed.task, failed.failures), (RunState::Failed, 0, retries + 1));
         assert!(failed.reason.starts_with(&format!("cut off {starts} times")), "{}", failed.reason);
@@ -245,7 +230,7 @@ fn a_task_that_is_lost_too_often_fails_in_the_end() {
         ("retries = 0\nallowed_losses = 0", 1, 1),
         ("idempotent = false\nallowed_losses = 3", 4, 1),
     ] {
-        let (outcome, messages) = run_in_allocations_that_end(&scratch(), keys, (100, false), false);
+        let (outcome, messages) = run_in_allocations(&three_tasks(keys), 100, false);
         let [failed] = &outcome.summary.failed_tasks[..] else { panic!("{keys}: {:?}", outcome.summary.failed_tasks) };
         assert_eq!((outcome.summary.state, failed.task, failed.failures), (RunState::Failed, 0, failures), "{keys}");
         let often = if starts == 1 { "lost once, more".to_owned() } else { format!("lost {starts} times, more") };
@@ -256,7 +241,7 @@ fn a_task_that_is_lost_too_often_fails_in_the_end() {
 
 #[test]
 fn a_run_whose_nodes_are_lost_for_good_is_interrupted() {
-    let (outcome, messages) = run_in_allocations("", 2);
+    let (outcome, messages) = run_in_allocations(&three_tasks(""), 2, true);
     assert_eq!(outcome.summary.state, RunState::Interrupted, "{messages:?}");
     assert_eq!(outcome.summary.phases[0].finished, 2);
     let last = messages.iter().find(|line| line.contains("none can return")).unwrap();
@@ -265,14 +250,14 @@ fn a_run_whose_nodes_are_lost_for_good_is_interrupted() {
 }
 
 /// An engine whose second node is silent from some time on: attempts there end only when it is known that they have.
-struct Silent<'a> {
+struct Silent {
     inner: FakeEngine,
     /// When the node is lost, and when its attempts are known to have ended.
     lost: Time,
     known: Time,
     /// When the user stops the run.
     stopped: Time,
-    stop_requests: &'a AtomicU32,
+    stop_requests: Rc<AtomicU32>,
     is_lost: bool,
     on_node: BTreeSet<AttemptId>,
     /// Attempts that were to be killed on the lost node, and those of them whose ends need not be known.
@@ -282,7 +267,7 @@ struct Silent<'a> {
     awaited: BTreeSet<AttemptId>,
 }
 
-impl Engine for Silent<'_> {
+impl Engine for Silent {
     fn nodes(&self) -> &[NodeOffer] {
         self.inner.nodes()
     }
@@ -351,31 +336,30 @@ impl Engine for Silent<'_> {
     }
 }
 
-/// Runs three tasks that may not run twice and one other on two nodes of two CPUs. They take 10 s on the first one and for ever on the
-/// second one, which is lost at 5 s. Its attempts are known to have ended at `known` seconds. The user stops the run at `stopped` seconds.
-fn run_with_silent_node(folder: &TempDir, known: f64, stopped: f64, resumes: bool) -> (RunOutcome, Vec<String>) {
+/// Returns a place for three tasks that may not run twice and one other, which run at once.
+fn three_that_may_not_run_twice() -> Place {
     let test_run = TestRun::on("n1:2,n2:2").phase_with("once", 3, "idempotent = false\nretries = 0").phase("free", 1);
-    let mut plan = test_run.plan(folder.path());
-    // Both phases run at once.
-    plan.phases[1].after.clear();
-    let stop_requests = AtomicU32::new(0);
-    let mut engine = Silent {
-        inner: FakeEngine::new(test_run.offers(), |launch| takes(if launch.node.0 == 1 { 1e6 } else { 10.0 })),
+    let mut place = test_run.policy("none").place();
+    place.plan.phases[1].after.clear();
+    place
+}
+
+/// Runs or resumes these tasks on two nodes of two CPUs. They take 10 s on the first one and for ever on the second one, which is lost at
+/// 5 s. Its attempts are known to have ended at `known` seconds. The user stops the run at `stopped` seconds.
+fn run_with_silent_node(place: &mut Place, known: f64, stopped: f64) -> (RunOutcome, Vec<String>) {
+    place.test_run.stop_requests = Rc::default();
+    place.run_with_messages(&mut Silent {
+        inner: FakeEngine::new(place.test_run.offers(), |launch| takes(if launch.node.0 == 1 { 1e6 } else { 10.0 })),
         lost: Time::from_seconds(5.0),
         known: Time::from_seconds(known),
         stopped: Time::from_seconds(stopped),
-        stop_requests: &stop_requests,
+        stop_requests: Rc::clone(&place.test_run.stop_requests),
         is_lost: false,
         on_node: BTreeSet::new(),
         killed: BTreeSet::new(),
         let_go: BTreeSet::new(),
         awaited: BTreeSet::new(),
-    };
-    let mut messages = Messages::default();
-    let options = RunOptions { policy: Some("none".parse().unwrap()), ..RunOptions::default() };
-    let store = open(&plan, &folder.path().join("out"), resumes).unwrap();
-    let outcome = driver::run_under(None, &options, store, &mut engine, &stop_requests, &mut messages).unwrap();
-    (outcome, messages.0)
+    })
 }
 
 /// Returns the times at which the attempts of a task started, in seconds.
@@ -387,8 +371,7 @@ fn starts_of(outcome: &RunOutcome, phase: u32, index: u32) -> Vec<f64> {
 
 #[test]
 fn tasks_that_may_not_run_twice_wait_for_lost_nodes() {
-    let folder = scratch();
-    let (outcome, messages) = run_with_silent_node(&folder, 200.0, 1e6, false);
+    let (outcome, messages) = run_with_silent_node(&mut three_that_may_not_run_twice(), 200.0, 1e6);
     assert_eq!(outcome.summary.state, RunState::Done, "{messages:?}");
     let [first, second] = starts_of(&outcome, 0, 1)[..] else { panic!("{:?}", outcome.timeline.rows) };
     assert!(first == 0.0 && (200.0..200.2).contains(&second), "{second}");
@@ -403,19 +386,19 @@ fn tasks_that_may_not_run_twice_wait_for_lost_nodes() {
 
 #[test]
 fn stopped_runs_wait_for_lost_nodes_again() {
-    let folder = scratch();
-    let (outcome, messages) = run_with_silent_node(&folder, 1e6, 30.0, false);
+    let mut place = three_that_may_not_run_twice();
+    let (outcome, messages) = run_with_silent_node(&mut place, 1e6, 30.0);
     assert_eq!(outcome.summary.state, RunState::Interrupted, "{messages:?}");
     assert!(outcome.timeline.end.seconds() < 31.0, "{}", outcome.timeline.end);
     // Without new losses: the node is back, and the attempt may still run.
-    let (outcome, messages) = run_with_silent_node(&folder, 100.0, 1e6, true);
+    let (outcome, messages) = run_with_silent_node(&mut place, 100.0, 1e6);
     assert_eq!(outcome.summary.state, RunState::Done, "{messages:?}");
     let starts = starts_of(&outcome, 0, 1);
     assert!(starts.len() == 2 && (100.0..100.2).contains(&starts[1]), "{starts:?}: {messages:?}");
     // Once the end is known, a resumed run does not wait.
-    let folder = scratch();
-    run_with_silent_node(&folder, 1e6, 30.0, false);
-    let (outcome, messages) = run_with_silent_node(&folder, 0.0, 1e6, true);
+    let mut place = three_that_may_not_run_twice();
+    run_with_silent_node(&mut place, 1e6, 30.0);
+    let (outcome, messages) = run_with_silent_node(&mut place, 0.0, 1e6);
     assert_eq!(outcome.summary.state, RunState::Done, "{messages:?}");
     assert!(starts_of(&outcome, 0, 1)[1] < 31.0, "{:?}", outcome.timeline.rows);
 }

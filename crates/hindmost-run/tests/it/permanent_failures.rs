@@ -1,23 +1,19 @@
 //! Tests of jobs that go on after tasks have failed permanently: `keep_going` and `allowed_failures`.
 
-use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use hindmost_core::metrics::{RunState, RunSummary};
 use hindmost_core::record::{Change, Event};
 use hindmost_core::timeline::AttemptEnd;
 use hindmost_policies::catalogue::{ORDERS, SYSTEMS};
-use hindmost_run::driver::RunOutcome;
 use hindmost_run::engine::Launch;
-use hindmost_run::job_file::Plan;
 
 use crate::checked_engine::CheckedEngine;
-use crate::crashes::{ProcessRun, contents, run_until_death};
+use crate::crashes::contents;
 use crate::fake_engine::FakeTask;
-use crate::test_run::{TestRun, fails, is_sound, new_folder, records, result, scratch, takes, tasks, verified};
+use crate::place::{Place, mended};
+use crate::test_run::{TestRun, fails, is_sound, records, result, takes, tasks, verified};
 
 /// Returns the names of the failed tasks.
 fn failed(summary: &RunSummary) -> Vec<String> {
@@ -28,10 +24,6 @@ fn failed(summary: &RunSummary) -> Vec<String> {
 fn two_fail(launch: &Launch<'_>) -> FakeTask {
     let task = launch.attempt.task;
     if task.phase == 0 && [1, 3].contains(&task.index) { fails(1.0) } else { takes(4.0) }
-}
-
-fn run(test_run: &TestRun, plan: &Plan, out: &Path, resume: bool) -> RunOutcome {
-    test_run.run_in(plan, out, resume, &mut test_run.checked_engine(plan, out)).unwrap()
 }
 
 #[test]
@@ -47,7 +39,7 @@ fn everything_that_can_run_is_run_before_the_job_fails() {
     }
     assert!(finished.ends(1, 0).is_empty(), "the next phase waits for the failed tasks");
     let ends = |event: &Event| matches!(event, Event::TaskWithheld { until: None, .. });
-    let withheld = records(&finished.out);
+    let withheld = records(&finished.place.out);
     let withheld = withheld.iter().filter(|record| matches!(&record.change, Change::Event(event) if ends(event)));
     assert_eq!(withheld.count(), 2);
 }
@@ -69,8 +61,8 @@ fn later_phases_run_without_tasks_that_may_fail() {
         assert_eq!((summary.state, failed(summary).len()), (RunState::Done, 2), "{summary:?}");
         let finishes: Vec<u64> = summary.phases.iter().map(|phase| phase.finished).collect();
         assert_eq!(finishes, [7, 2]);
-        for task in tasks(&finished.plan) {
-            let has_result = result(&finished.plan, &finished.out, task).exists();
+        for task in tasks(&finished.place.plan) {
+            let has_result = result(&finished.place.plan, &finished.place.out, task).exists();
             assert_eq!(has_result, task.phase == 1 || ![1, 3].contains(&task.index), "{task}");
         }
     }
@@ -129,67 +121,55 @@ fn a_task_that_always_takes_too_long_fails_whatever_copies_it_gets() {
 
 #[test]
 fn failed_tasks_of_a_failed_job_are_tried_again_when_it_is_resumed() {
-    let works = Rc::new(Cell::new(false));
-    let now_works = Rc::clone(&works);
+    let (works, behaviour) = mended(two_fail);
     let test_run = TestRun::on("n1:2").phase_with("map", 6, "keep_going = true").phase("reduce", 1);
-    let test_run = test_run.behaviour(move |launch| if now_works.get() { takes(1.0) } else { two_fail(launch) });
-    let folder = scratch();
-    let (plan, out) = (test_run.plan(folder.path()), new_folder(folder.path(), "out"));
-    assert_eq!(run(&test_run, &plan, &out, false).summary.state, RunState::Failed);
-    let again = run(&test_run, &plan, &out, true);
+    let place = test_run.behaviour(behaviour).place();
+    assert_eq!(place.run().summary.state, RunState::Failed);
+    let again = place.run();
     assert_eq!((again.summary.state, failed(&again.summary).len()), (RunState::Failed, 2));
     works.set(true);
-    let done = run(&test_run, &plan, &out, true);
+    let done = place.run();
     assert_eq!((done.summary.state, failed(&done.summary).len()), (RunState::Done, 0));
-    is_sound(&plan, &out, &done.timeline);
+    is_sound(&place.plan, &place.out, &done.timeline);
 }
 
 #[test]
 fn a_phase_with_too_many_failures_tries_all_failed_tasks_again() {
     for keys in ["allowed_failures = 1", "allowed_failures = 1\nkeep_going = true"] {
-        let works = Rc::new(Cell::new(false));
-        let now_works = Rc::clone(&works);
+        let (works, behaviour) = mended(two_fail);
         let test_run = TestRun::on("n1:2").phase_with("map", 6, keys).phase("reduce", 1);
-        let test_run = test_run.behaviour(move |launch| if now_works.get() { takes(1.0) } else { two_fail(launch) });
-        let folder = scratch();
-        let (plan, out) = (test_run.plan(folder.path()), new_folder(folder.path(), "out"));
-        assert_eq!(run(&test_run, &plan, &out, false).summary.state, RunState::Failed);
+        let place = test_run.behaviour(behaviour).place();
+        assert_eq!(place.run().summary.state, RunState::Failed);
         works.set(true);
-        let done = run(&test_run, &plan, &out, true);
+        let done = place.run();
         // None of the two stays failed because it happened to fail first.
         assert_eq!((done.summary.state, failed(&done.summary).len()), (RunState::Done, 0));
-        assert_eq!(contents(&plan, &out).len(), 7);
+        assert_eq!(contents(&place.plan, &place.out).len(), 7);
     }
 }
 
 #[test]
 fn tasks_that_may_fail_stay_failed_until_the_user_wants_otherwise() {
-    let works = Rc::new(Cell::new(false));
-    let now_works = Rc::clone(&works);
+    let (works, behaviour) = mended(two_fail);
     let test_run = TestRun::on("n1:2").phase_with("map", 6, "allowed_failures = 3").phase("reduce", 1);
-    let test_run = test_run.behaviour(move |launch| if now_works.get() { takes(1.0) } else { two_fail(launch) });
-    let folder = scratch();
-    let (plan, out) = (test_run.plan(folder.path()), new_folder(folder.path(), "out"));
-    assert_eq!(run(&test_run, &plan, &out, false).summary.state, RunState::Done);
-    let before = contents(&plan, &out);
+    let place = test_run.behaviour(behaviour).place();
+    assert_eq!(place.run().summary.state, RunState::Done);
+    let before = contents(&place.plan, &place.out);
     works.set(true);
-    let mut engine = test_run.checked_engine(&plan, &out);
-    let same = test_run.run_in(&plan, &out, true, &mut engine).unwrap();
+    let mut engine = place.engine();
+    let same = place.run_on(&mut engine);
     assert!(engine.started.is_empty());
     assert_eq!((same.summary.state, failed(&same.summary).len()), (RunState::Done, 2));
     assert_eq!(same.summary.failed_tasks[0].failures, 3);
-    assert_eq!(contents(&plan, &out), before);
+    assert_eq!(contents(&place.plan, &place.out), before);
     // The failed tasks and the phase that ran without their results run again.
-    let test_run = test_run.retry_failed();
-    let mut engine = test_run.checked_engine(&plan, &out);
-    let done = test_run.run_in(&plan, &out, true, &mut engine).unwrap();
-    let mut started: Vec<(u32, u32)> =
-        engine.started.iter().map(|started| (started.attempt.task.phase, started.attempt.task.index)).collect();
-    started.sort_unstable();
-    assert_eq!(started, [(0, 1), (0, 3), (1, 0)]);
+    let place = place.with(place.test_run.clone().retry_failed());
+    let mut engine = place.engine();
+    let done = place.run_on(&mut engine);
+    assert_eq!((started(&engine), engine.started.len()), (vec![(0, 1), (0, 3), (1, 0)], 3));
     assert_eq!((done.summary.state, failed(&done.summary).len()), (RunState::Done, 0));
-    assert_eq!(contents(&plan, &out).len(), 7);
-    verified(&out);
+    assert_eq!(contents(&place.plan, &place.out).len(), 7);
+    verified(&place.out);
 }
 
 /// Returns the phases and numbers of the tasks of which an engine has started attempts, sorted, each once.
@@ -198,12 +178,11 @@ fn started(engine: &CheckedEngine) -> Vec<(u32, u32)> {
     tasks.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Runs a job of which tasks 1 and 3 fail as allowed, in a new folder, and removes the result of task 0.
-fn with_a_lost_result(test_run: &TestRun, plan: &Plan, folder: &Path, name: &str) -> PathBuf {
-    let out = new_folder(folder, name);
-    assert_eq!(run(test_run, plan, &out, false).summary.state, RunState::Done);
-    fs::remove_dir_all(out.join("map/0")).unwrap();
-    out
+/// Runs a job of which tasks 1 and 3 fail as allowed, and removes the result of task 0.
+fn lose_a_result(place: Place) -> Place {
+    assert_eq!(place.run().summary.state, RunState::Done);
+    fs::remove_dir_all(place.out.join("map/0")).unwrap();
+    place
 }
 
 #[test]
@@ -213,66 +192,50 @@ fn tasks_that_may_fail_stay_failed_when_others_run_again() {
         let task = launch.attempt.task;
         if (task.phase, task.index) == (2, 1) { fails(1.0) } else { two_fail(launch) }
     });
-    let folder = scratch();
-    let plan = test_run.plan(folder.path());
-    let out = with_a_lost_result(&test_run, &plan, folder.path(), "whole");
-    let mut engine = test_run.checked_engine(&plan, &out);
-    let again = test_run.run_in(&plan, &out, true, &mut engine).unwrap();
+    let whole = lose_a_result(test_run.place());
+    let mut engine = whole.engine();
+    let again = whole.run_on(&mut engine);
     // A task that had failed runs again if it comes after one that runs again.
     assert_eq!(started(&engine), [(0, 0), (1, 0), (2, 0), (2, 1)]);
     let names = ["map/1", "map/3", "last/1"].map(str::to_owned);
-    for outcome in [&again, &run(&test_run, &plan, &out, true)] {
+    for outcome in [&again, &whole.run()] {
         let summary = &outcome.summary;
         assert_eq!((summary.state, failed(summary)), (RunState::Done, names.to_vec()));
         assert!(summary.failed_tasks.iter().all(|task| (task.failures, task.exit_code) == (3, Some(3))), "{summary:?}");
     }
-    let table = fs::read_to_string(out.join("results.tsv")).unwrap();
+    let table = fs::read_to_string(whole.out.join("results.tsv")).unwrap();
     assert!(table.contains("map\t1\t\t\t3\t\tfailed\n"), "{table}");
-    verified(&out);
+    verified(&whole.out);
     // The same holds wherever the resumed run dies.
     for (number, moment) in engine.moments.iter().enumerate() {
-        let out = with_a_lost_result(&test_run, &plan, folder.path(), &number.to_string());
-        let mut engine = test_run.checked_engine(&plan, &out);
-        engine.dies_after = Some(*moment);
-        let died = run_until_death(&test_run, &plan, &out, true, &mut engine, number % 2 == 0);
-        let ProcessRun::Died(left) = died else { panic!("the driver lived at moment {moment}") };
-        let mut engine = test_run.checked_engine(&plan, &out);
-        engine.orphans = left;
-        let outcome = test_run.run_in(&plan, &out, true, &mut engine).unwrap();
+        let place = lose_a_result(whole.another(number));
+        let mut engine = place.dies_at(*moment, number % 2 == 0);
+        let outcome = place.run_on(&mut engine);
         assert_eq!((outcome.summary.state, failed(&outcome.summary)), (RunState::Done, names.to_vec()), "{moment}");
         assert!(started(&engine).iter().all(|task| ![(0, 1), (0, 3)].contains(task)), "moment {moment}");
-        verified(&out);
+        verified(&place.out);
     }
 }
 
 #[test]
 fn fewer_allowed_failures_let_the_failed_tasks_run_again() {
-    let works = Rc::new(Cell::new(false));
-    let now_works = Rc::clone(&works);
-    let behaviour = move |launch: &Launch<'_>| if now_works.get() { takes(1.0) } else { two_fail(launch) };
-    let behaviour = Rc::new(behaviour);
-    let allowing = |keys: &str| {
-        let behaviour = Rc::clone(&behaviour);
-        TestRun::on("n1:2").phase_with("map", 6, keys).phase("reduce", 1).behaviour(move |launch| behaviour(launch))
-    };
-    let folder = scratch();
-    let first = allowing("allowed_failures = 2");
-    let out = new_folder(folder.path(), "out");
-    assert_eq!(run(&first, &first.plan(folder.path()), &out, false).summary.state, RunState::Done);
+    let (works, behaviour) = mended(two_fail);
+    let allowing =
+        |keys: &str| TestRun::on("n1:2").phase_with("map", 6, keys).phase("reduce", 1).behaviour(behaviour.clone());
+    let first = allowing("allowed_failures = 2").place();
+    assert_eq!(first.run().summary.state, RunState::Done);
     for keys in ["", "allowed_failures = 1"] {
-        let fewer = allowing(&format!("{keys}\nkeep_going = true"));
-        let plan = fewer.plan(folder.path());
-        let mut engine = fewer.checked_engine(&plan, &out);
-        let again = fewer.run_in(&plan, &out, true, &mut engine).unwrap();
+        let fewer = first.with(allowing(&format!("{keys}\nkeep_going = true")));
+        let mut engine = fewer.engine();
+        let again = fewer.run_on(&mut engine);
         assert_eq!((again.summary.state, failed(&again.summary).len()), (RunState::Failed, 2), "{keys}");
         assert_eq!(started(&engine), [(0, 1), (0, 3)], "{keys}");
     }
     works.set(true);
-    let plan = first.plan(folder.path());
-    let done = run(&first, &plan, &out, true);
+    let done = first.run();
     // The failure that the last run allowed stays.
-    assert_eq!((done.summary.state, contents(&plan, &out).len()), (RunState::Done, 6));
-    verified(&out);
+    assert_eq!((done.summary.state, contents(&first.plan, &first.out).len()), (RunState::Done, 6));
+    verified(&first.out);
 }
 
 #[test]
@@ -281,32 +244,28 @@ fn fewer_allowed_failures_fail_a_job_whose_tasks_may_not_run_twice() {
         let keys = format!("allowed_failures = {number}\nidempotent = false");
         TestRun::on("n1:2").phase_with("map", 6, &keys).behaviour(two_fail)
     };
-    let folder = scratch();
-    let out = new_folder(folder.path(), "out");
-    for (allowed, state) in [(2, RunState::Done), (1, RunState::Failed), (0, RunState::Failed), (2, RunState::Done)] {
-        let test_run = allowing(allowed);
-        let plan = test_run.plan(folder.path());
-        let resume = out.join(".hindmost").exists();
-        let mut engine = test_run.checked_engine(&plan, &out);
-        let outcome = test_run.run_in(&plan, &out, resume, &mut engine).unwrap();
-        assert_eq!((outcome.summary.state, engine.started.is_empty()), (state, resume), "{allowed}");
-        assert_eq!(contents(&plan, &out).len(), 4);
-        verified(&out);
+    let first = allowing(2).place();
+    assert_eq!(first.run().summary.state, RunState::Done);
+    for (allowed, state) in [(1, RunState::Failed), (0, RunState::Failed), (2, RunState::Done)] {
+        let place = first.with(allowing(allowed));
+        let mut engine = place.engine();
+        let outcome = place.run_on(&mut engine);
+        assert_eq!((outcome.summary.state, engine.started.is_empty()), (state, true), "{allowed}");
+        assert_eq!(contents(&place.plan, &place.out).len(), 4);
+        verified(&place.out);
     }
 }
 
 #[test]
 fn a_task_that_may_not_run_twice_stays_failed_in_every_resumed_run() {
     let keys = "idempotent = false\nkeep_going = true";
-    let test_run = TestRun::on("n1:2").phase_with("map", 6, keys).behaviour(two_fail);
-    let folder = scratch();
-    let (plan, out) = (test_run.plan(folder.path()), new_folder(folder.path(), "out"));
-    for resume in [false, true, true] {
-        let mut engine = test_run.checked_engine(&plan, &out);
-        let outcome = test_run.run_in(&plan, &out, resume, &mut engine).unwrap();
-        assert_eq!(engine.started.is_empty(), resume);
+    let place = TestRun::on("n1:2").phase_with("map", 6, keys).behaviour(two_fail).place();
+    for resumes in [false, true, true] {
+        let mut engine = place.engine();
+        let outcome = place.run_on(&mut engine);
+        assert_eq!(engine.started.is_empty(), resumes);
         assert_eq!((outcome.summary.state, failed(&outcome.summary).len()), (RunState::Failed, 2));
-        verified(&out);
+        verified(&place.out);
     }
 }
 
@@ -314,30 +273,23 @@ fn a_task_that_may_not_run_twice_stays_failed_in_every_resumed_run() {
 fn a_run_with_failed_tasks_can_be_resumed_at_any_moment() {
     let test_run =
         TestRun::on("n1:2,n2:1").phase_with("map", 7, "allowed_failures = 1\nkeep_going = true\nretries = 1");
-    let test_run = test_run.phase("reduce", 1).behaviour(two_fail);
-    let folder = scratch();
-    let plan = test_run.plan(folder.path());
-    let out = new_folder(folder.path(), "whole");
-    let mut engine = test_run.checked_engine(&plan, &out);
-    assert_eq!(test_run.run_in(&plan, &out, false, &mut engine).unwrap().summary.state, RunState::Failed);
+    let whole = test_run.phase("reduce", 1).behaviour(two_fail).place();
+    let mut engine = whole.engine();
+    assert_eq!(whole.run_on(&mut engine).summary.state, RunState::Failed);
     for (number, moment) in engine.moments.iter().enumerate() {
-        let out = new_folder(folder.path(), &number.to_string());
-        let mut engine = test_run.checked_engine(&plan, &out);
-        engine.dies_after = Some(*moment);
-        let died = run_until_death(&test_run, &plan, &out, false, &mut engine, number % 2 == 0);
-        let ProcessRun::Died(left) = died else { panic!("the driver lived at moment {moment}") };
-        let held = contents(&plan, &out);
-        let mut engine = test_run.checked_engine(&plan, &out);
-        engine.orphans = left;
-        let outcome = test_run.run_in(&plan, &out, true, &mut engine).unwrap();
+        let place = whole.another(number);
+        let (plan, out) = (&place.plan, &place.out);
+        let mut engine = place.dies_at(*moment, number % 2 == 0);
+        let held = contents(plan, out);
+        let outcome = place.run_on(&mut engine);
         assert_eq!((outcome.summary.state, failed(&outcome.summary).len()), (RunState::Failed, 2), "moment {moment}");
         // A run that died after one failure too many begins again: its earlier winners are in the earlier journal.
         if out.join(".hindmost/journal-1.jsonl").exists() {
-            verified(&out);
+            verified(out);
         } else {
-            is_sound(&plan, &out, &outcome.timeline);
+            is_sound(plan, out, &outcome.timeline);
         }
-        let now: BTreeMap<_, _> = contents(&plan, &out);
+        let now = contents(plan, out);
         assert_eq!(now.len(), 5);
         assert!(held.iter().all(|(task, by)| now[task] == *by));
     }
@@ -363,32 +315,25 @@ fn retries_wait_longer_and_longer_while_others_run() {
 
 #[test]
 fn a_delayed_retry_survives_the_death_of_the_driver() {
-    let test_run = TestRun::on("n1:2").phase_with("map", 2, "retry_delay = \"30s\"").behaviour(fails_twice);
-    let folder = scratch();
-    let plan = test_run.plan(folder.path());
-    let out = new_folder(folder.path(), "whole");
-    let mut engine = test_run.checked_engine(&plan, &out);
-    test_run.run_in(&plan, &out, false, &mut engine).unwrap();
+    let whole = TestRun::on("n1:2").phase_with("map", 2, "retry_delay = \"30s\"").behaviour(fails_twice).place();
+    let mut engine = whole.engine();
+    whole.run_on(&mut engine);
     let mut waited = 0;
     for (number, moment) in engine.moments.iter().enumerate() {
-        let out = new_folder(folder.path(), &number.to_string());
-        let mut engine = test_run.checked_engine(&plan, &out);
-        engine.dies_after = Some(*moment);
-        let died = run_until_death(&test_run, &plan, &out, false, &mut engine, false);
-        let ProcessRun::Died(left) = died else { panic!("the driver lived at moment {moment}") };
+        let place = whole.another(number);
+        let out = &place.out;
+        let mut engine = place.dies_at(*moment, false);
         let withheld = |record: &hindmost_core::record::Record| match &record.change {
             Change::Event(Event::TaskWithheld { until, .. }) => *until,
             _ => None,
         };
-        let until = records(&out).iter().rev().find_map(withheld);
+        let until = records(out).iter().rev().find_map(withheld);
         let returned = |change: &Change| matches!(change, Change::Event(Event::TaskReturned { .. }));
-        let had_returned = records(&out).iter().filter(|record| returned(&record.change)).count();
-        let mut engine = test_run.checked_engine(&plan, &out);
-        engine.orphans = left;
-        let outcome = test_run.run_in(&plan, &out, true, &mut engine).unwrap();
+        let had_returned = records(out).iter().filter(|record| returned(&record.change)).count();
+        let outcome = place.run_on(&mut engine);
         assert_eq!(outcome.summary.state, RunState::Done, "moment {moment}");
-        is_sound(&plan, &out, &outcome.timeline);
-        let all = records(&out);
+        is_sound(&place.plan, out, &outcome.timeline);
+        let all = records(out);
         let mut returns = all.iter().filter(|record| returned(&record.change));
         if let (Some(until), Some(first)) = (until, returns.nth(had_returned)) {
             assert!(first.at >= until, "moment {moment}: returned at {} before {until}", first.at);

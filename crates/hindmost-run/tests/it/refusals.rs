@@ -69,7 +69,7 @@ fn a_run_continues_after_refused_decisions() {
     let test_run = test_run.own_policy(impossible_decisions).chaos("lose=n3:15s@5s").behaviour(|_| takes(10.0));
     let ended = test_run.run().done();
     let mut lost = false;
-    for record in records(&ended.out) {
+    for record in records(&ended.place.out) {
         match record.change {
             Change::Event(Event::NodeLost { .. }) => lost = true,
             Change::Event(Event::NodeReturned { .. }) => lost = false,
@@ -98,7 +98,7 @@ fn a_journal_has_one_winner_for_each_task() {
     for policy in ["dollymp", "dollymp(keep=best_locality)", "fifo+dollymp(per_node=2,keep=best_locality)", "sca"] {
         // All copies of a task end at the same time.
         let ended = TestRun::on("n1:3,n2:3,n3:3").phase("map", 3).phase("reduce", 1).policy(policy).run().done();
-        let records = records(&ended.out);
+        let records = records(&ended.place.out);
         let finished = |record: &Record| match &record.change {
             Change::Event(Event::AttemptFinished { attempt }) => Some(attempt.task),
             _ => None,
@@ -113,7 +113,7 @@ fn a_journal_has_one_winner_for_each_task() {
             let mut records = records.clone();
             let Change::Event(Event::AttemptStopped { attempt }) = records[at].change else { continue };
             records[at].change = Change::Event(Event::AttemptFinished { attempt });
-            let found = verified_as(&ended.out, records, None);
+            let found = verified_as(&ended.place.out, records, None);
             assert!(matches!(found, Err(Difference::TwoWinners { .. })), "{policy}: {} {found:?}", key(attempt));
             altered += 1;
         }

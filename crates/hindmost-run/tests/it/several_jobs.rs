@@ -78,7 +78,7 @@ fn run(
     (policy, resume): (&str, bool),
     behaviour: impl FnMut(&Launch<'_>) -> FakeTask + 'static,
     stop: &AtomicU32,
-) -> (Inbox, Result<(), RunError>) {
+) -> Inbox {
     let nodes = parse_nodes(Some("n1:2,n2:2")).unwrap();
     run_on(nodes, folder, (jobs, later), (policy, resume), behaviour, stop)
 }
@@ -91,7 +91,7 @@ fn run_on(
     (policy, resume): (&str, bool),
     behaviour: impl FnMut(&Launch<'_>) -> FakeTask + 'static,
     stop: &AtomicU32,
-) -> (Inbox, Result<(), RunError>) {
+) -> Inbox {
     let home = open(&Plan::of_several(folder), folder, resume);
     let opened = |plan: &Plan| open(plan, &folder.join(&plan.name), resume);
     let mut inbox =
@@ -100,8 +100,9 @@ fn run_on(
     let mut engine = FakeEngine::new(nodes, behaviour);
     let options = RunOptions { policy: Some(policy.parse().unwrap()), ..RunOptions::default() };
     let jobs = RunJobs { home: Some(home), jobs, submissions: &mut inbox };
-    let result = driver::run_jobs(&options, jobs, &mut engine, stop, &mut Unfollowed);
-    (inbox, result)
+    driver::run_jobs(&options, jobs, &mut engine, stop, &mut Unfollowed)
+        .unwrap_or_else(|error| panic!("{policy}: {error}"));
+    inbox
 }
 
 fn one_second(_launch: &Launch<'_>) -> FakeTask {
@@ -131,8 +132,7 @@ fn jobs_share_the_nodes_and_have_results_of_their_own() {
     let a = plan("a", &[("map", 8), ("reduce", 1)], "", folder.path());
     let b = plan("b", &[("map", 8)], "", folder.path());
     let stop = AtomicU32::new(0);
-    let (inbox, result) = run(folder.path(), (&[a.clone(), b.clone()], &[]), ("fair+none", false), one_second, &stop);
-    result.unwrap();
+    let inbox = run(folder.path(), (&[a.clone(), b.clone()], &[]), ("fair+none", false), one_second, &stop);
     assert_eq!(inbox.states(), BTreeMap::from([("a", RunState::Done), ("b", RunState::Done)]));
     assert_eq!((results(folder.path(), &a).len(), results(folder.path(), &b).len()), (9, 8));
     // 16 tasks of a second on four slots, shared fairly: both end after about 4 s, and the reduce phase follows.
@@ -177,8 +177,7 @@ fn submitted_jobs_may_require_features() {
     let run_begin = (&[job("ssd", "ssd")][..], &late[..]);
     let behaviour = one_second;
     let stop = AtomicU32::new(0);
-    let (inbox, result) = run_on(nodes, folder.path(), run_begin, ("pace", false), behaviour, &stop);
-    result.unwrap();
+    let inbox = run_on(nodes, folder.path(), run_begin, ("pace", false), behaviour, &stop);
     assert_eq!(inbox.states(), BTreeMap::from([("big", RunState::Done), ("ssd", RunState::Done)]));
     for outcome in &inbox.outcomes {
         let node = if outcome.summary.job == "big" { "n2" } else { "n1" };
@@ -202,8 +201,7 @@ fn every_system_runs_several_jobs() {
             let slow = launch.attempt.task.index == 3 && launch.attempt.copy == 0;
             takes(if slow { 20.0 } else { 1.0 })
         };
-        let (inbox, result) = run(folder.path(), (early, &late), (policy, false), behaviour, &AtomicU32::new(0));
-        result.unwrap_or_else(|error| panic!("{policy}: {error}"));
+        let inbox = run(folder.path(), (early, &late), (policy, false), behaviour, &AtomicU32::new(0));
         assert!(inbox.states().values().all(|state| *state == RunState::Done), "{policy}: {:?}", inbox.states());
         assert_eq!(inbox.outcomes.len(), 3, "{policy}");
         verified(folder.path());
@@ -215,8 +213,7 @@ fn a_submitted_job_counts_from_its_arrival() {
     let folder = scratch();
     let a = plan("a", &[("map", 4)], "", folder.path());
     let b = plan("b", &[("map", 4)], "", folder.path());
-    let (inbox, result) = run(folder.path(), (&[a], &[(1, b)]), ("none", false), one_second, &AtomicU32::new(0));
-    result.unwrap();
+    let inbox = run(folder.path(), (&[a], &[(1, b)]), ("none", false), one_second, &AtomicU32::new(0));
     let b = &inbox.outcomes[1];
     assert_eq!(b.summary.job, "b");
     assert!((1.0..1.3).contains(&b.summary.flowtime), "{}", b.summary.flowtime);
@@ -231,8 +228,7 @@ fn a_job_that_can_not_run_is_refused_and_the_others_go_on() {
     let folder = scratch();
     let a = plan("a", &[("map", 4)], "", folder.path());
     let large = plan("large", &[("map", 1)], "cpus = 99\n", folder.path());
-    let (inbox, result) = run(folder.path(), (&[a], &[(0, large)]), ("none", false), one_second, &AtomicU32::new(0));
-    result.unwrap();
+    let inbox = run(folder.path(), (&[a], &[(0, large)]), ("none", false), one_second, &AtomicU32::new(0));
     assert_eq!(inbox.states(), BTreeMap::from([("a", RunState::Done)]));
     assert!(inbox.refused[0].contains("99 cpus"), "{:?}", inbox.refused);
 }
@@ -250,8 +246,7 @@ fn a_failed_job_leaves_the_others_alone_and_is_resumed() {
         let bad = plan("bad", &[("map", 12)], keys, folder.path());
         let good = plan("good", &[("map", 12)], "", folder.path());
         let jobs = [bad.clone(), good.clone()];
-        let (inbox, result) = run(folder.path(), (&jobs, &[]), ("fifo+none", false), fails, &AtomicU32::new(0));
-        result.unwrap();
+        let inbox = run(folder.path(), (&jobs, &[]), ("fifo+none", false), fails, &AtomicU32::new(0));
         assert_eq!(inbox.states(), BTreeMap::from([("bad", RunState::Failed), ("good", RunState::Done)]));
         let outcome = inbox.outcomes.iter().find(|outcome| outcome.summary.job == "bad").unwrap();
         assert_eq!(outcome.summary.failed_tasks.len(), 1);
@@ -275,8 +270,7 @@ fn a_failed_job_leaves_the_others_alone_and_is_resumed() {
             assert_eq!(job_of(launch), "bad");
             one_second(launch)
         };
-        let (inbox, result) = run(folder.path(), (&jobs, &[]), ("fifo+none", true), behaviour, &AtomicU32::new(0));
-        result.unwrap();
+        let inbox = run(folder.path(), (&jobs, &[]), ("fifo+none", true), behaviour, &AtomicU32::new(0));
         assert_eq!(inbox.states(), BTreeMap::from([("bad", RunState::Done)]));
         assert_eq!(results(folder.path(), &bad).len(), 12);
         assert!(ran.borrow().iter().all(|task| !before.contains(task)), "{:?} {before:?}", ran.borrow());
@@ -298,15 +292,13 @@ fn an_interrupted_run_of_several_jobs_goes_on() {
             }
             one_second(launch)
         };
-        let (inbox, result) = run(folder.path(), (&jobs, &[]), ("pace", false), behaviour, stop);
-        result.unwrap();
+        let inbox = run(folder.path(), (&jobs, &[]), ("pace", false), behaviour, stop);
         assert!(inbox.states().values().any(|state| *state == RunState::Interrupted), "{after}");
         let shown: Vec<JobState> = seen(folder.path()).jobs.iter().map(|job| job.state).collect();
         assert_eq!(seen(folder.path()).state, State::Interrupted, "{after}: {shown:?}");
         assert!(shown.contains(&JobState::Interrupted), "{after}: {shown:?}");
         let before: Vec<BTreeSet<String>> = jobs.iter().map(|job| results(folder.path(), job)).collect();
-        let (_, result) = run(folder.path(), (&jobs, &[]), ("pace", true), one_second, &AtomicU32::new(0));
-        result.unwrap();
+        run(folder.path(), (&jobs, &[]), ("pace", true), one_second, &AtomicU32::new(0));
         for (job, before) in jobs.iter().zip(before) {
             let now = results(folder.path(), job);
             assert_eq!((now.len(), now.is_superset(&before)), (7, true), "{after}");
@@ -353,10 +345,7 @@ proptest! {
             let early = plans.len() - late.min(plans.len() - 1);
             let later: Vec<(usize, Plan)> =
                 plans[early..].iter().map(|plan| (usize::from(!resumes), plan.clone())).collect();
-            let (inbox, result) = run(folder.path(), (&plans[..early], &later), (policy, resumes), behaviour, stop);
-            if let Err(error) = &result {
-                prop_assert!(false, "{policy}: {error}");
-            }
+            let inbox = run(folder.path(), (&plans[..early], &later), (policy, resumes), behaviour, stop);
             prop_assert!(inbox.refused.iter().all(|why| why.contains("has every result")), "{:?}", inbox.refused);
             resumes = true;
             verified(folder.path());

@@ -158,7 +158,8 @@ fn unequal_files_leave_slow_nodes_and_hung_attempts() {
 #[test]
 fn virtual_runs_do_not_depend_on_the_time_that_they_take() {
     let files = Files { nodes: "n1:8,n2:4", tasks: 60, factor: 4.0, hang: 0.04, shows: Shows::Reports };
-    let records = || journal_text(&files.run("pace", 1).out).lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    let records =
+        || journal_text(&files.run("pace", 1).place.out).lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
     let first = records();
     for _ in 0..4 {
         assert!(records() == first, "the same run has other records");

@@ -32,7 +32,7 @@ fn waits(finished: &FinishedRun) -> Vec<f64> {
         Change::Event(Event::AttemptRunning { waited, .. }) => waited.map(Time::seconds),
         _ => None,
     };
-    records(&finished.out).into_iter().filter_map(|record| waited(record.change)).collect()
+    records(&finished.place.out).into_iter().filter_map(|record| waited(record.change)).collect()
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_time_limit_counts_from_the_begin() {
 #[test]
 fn an_attempt_that_waits_is_shown_as_starting() {
     let finished = run("none", takes, 10.0);
-    let journal = journal_text(&finished.out);
+    let journal = journal_text(&finished.place.out);
     let lines: Vec<&str> = journal.split_inclusive('\n').collect();
     let begun = lines.iter().position(|line| line.contains("\"waited\"")).unwrap();
     let folder = scratch();

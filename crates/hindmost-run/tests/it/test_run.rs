@@ -21,13 +21,14 @@ use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
 use hindmost_core::verify::{Difference, Verified, verify};
 use hindmost_policies::catalogue;
 use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome, Unfollowed};
-use hindmost_run::engine::{Launch, NodeOffer, Speeds, give_speeds, parse_nodes};
+use hindmost_run::engine::{Engine, Launch, NodeOffer, Speeds, give_speeds, parse_nodes};
 use hindmost_run::job_file::{self, Plan};
 use hindmost_run::store::{Opened, Opening, Store, StoreError};
 use tempfile::TempDir;
 
 use crate::checked_engine::{CheckedEngine, Rules};
 use crate::fake_engine::{FakeEngine, FakeTask, Reported};
+use crate::place::Place;
 
 /// A function that decides what an attempt does when it is started.
 type Behaviour = Rc<dyn Fn(&Launch<'_>) -> FakeTask>;
@@ -45,7 +46,7 @@ impl Follower for Messages {
 }
 
 /// Describes a run: its nodes, phases and policy, and what its attempts do.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct TestRun {
     nodes: String,
     /// Names of nodes and features that they have.
@@ -55,25 +56,23 @@ pub struct TestRun {
     phases: Vec<(String, u32, String)>,
     /// Sizes of the input files of the phases that have some, in bytes.
     inputs: Vec<u64>,
-    policy: Option<String>,
-    knowledge: Option<String>,
-    chaos: String,
-    behaviour: Behaviour,
+    options: RunOptions,
+    /// `None`: attempts take 10 s.
+    behaviour: Option<Behaviour>,
     /// Builds a policy that is not in the catalogue; `None` for a policy of the catalogue.
     own: Option<fn() -> Policy>,
     /// Further lines at the beginning of the job file.
     keys: String,
-    /// The folder with the machine's energy counters.
-    powercap: Option<PathBuf>,
-    retry_failed: bool,
+    /// How often the user has asked the run to stop.
+    pub stop_requests: Rc<AtomicU32>,
     /// Multiple of the median duration that attempts of any phase may take.
     time_limit_of_median: Option<f64>,
 }
 
 impl fmt::Debug for TestRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let TestRun { nodes, phases, policy, knowledge, chaos, .. } = self;
-        write!(f, "{policy:?} knowing {knowledge:?} on {nodes}, {phases:?}, chaos {chaos:?}")
+        let TestRun { nodes, phases, options, .. } = self;
+        write!(f, "on {nodes}, {phases:?}, {options:?}")
     }
 }
 
@@ -123,22 +122,7 @@ pub fn key(attempt: AttemptId) -> String {
 impl TestRun {
     /// Creates a run on nodes such as `n1:2,n2:2`. By default attempts take 10 s.
     pub fn on(nodes: &str) -> TestRun {
-        TestRun {
-            nodes: nodes.to_owned(),
-            features: Vec::new(),
-            speeds: Speeds::new(),
-            phases: Vec::new(),
-            inputs: Vec::new(),
-            policy: None,
-            knowledge: None,
-            chaos: String::new(),
-            behaviour: Rc::new(|_| takes(10.0)),
-            own: None,
-            keys: String::new(),
-            powercap: None,
-            retry_failed: false,
-            time_limit_of_median: None,
-        }
+        TestRun { nodes: nodes.to_owned(), ..TestRun::default() }
     }
 
     /// Creates a run on this many nodes of one cpu, named n1, n2 and so on.
@@ -187,7 +171,7 @@ impl TestRun {
     }
 
     pub fn policy(mut self, policy: &str) -> TestRun {
-        self.policy = Some(policy.to_owned());
+        self.options.policy = Some(policy.parse().unwrap());
         self
     }
 
@@ -205,13 +189,13 @@ impl TestRun {
 
     /// Sets the folder with the machine's energy counters.
     pub fn powercap(mut self, folder: &Path) -> TestRun {
-        self.powercap = Some(folder.to_owned());
+        self.options.powercap = Some(folder.to_owned());
         self
     }
 
     /// Tries tasks again that had failed as their phases allow.
     pub fn retry_failed(mut self) -> TestRun {
-        self.retry_failed = true;
+        self.options.retry_failed = true;
         self
     }
 
@@ -222,18 +206,18 @@ impl TestRun {
     }
 
     pub fn knowledge(mut self, knowledge: &str) -> TestRun {
-        self.knowledge = Some(knowledge.to_owned());
+        self.options.knowledge = Some(knowledge.parse().unwrap());
         self
     }
 
     pub fn chaos(mut self, chaos: &str) -> TestRun {
-        chaos.clone_into(&mut self.chaos);
+        self.options.chaos = chaos.parse().unwrap();
         self
     }
 
     /// Sets what each attempt does when it is started.
     pub fn behaviour(mut self, behaviour: impl Fn(&Launch<'_>) -> FakeTask + 'static) -> TestRun {
-        self.behaviour = Rc::new(behaviour);
+        self.behaviour = Some(Rc::new(behaviour));
         self
     }
 
@@ -257,20 +241,9 @@ impl TestRun {
         plan
     }
 
-    fn options(&self) -> RunOptions {
-        RunOptions {
-            policy: self.policy.as_ref().map(|policy| policy.parse().unwrap()),
-            knowledge: self.knowledge.as_ref().map(|knowledge| knowledge.parse().unwrap()),
-            chaos: self.chaos.parse().unwrap(),
-            powercap: self.powercap.clone(),
-            retry_failed: self.retry_failed,
-            ..RunOptions::default()
-        }
-    }
-
     /// Returns the engine for a run in this folder.
     pub fn checked_engine(&self, plan: &Plan, out: &Path) -> CheckedEngine {
-        let behaviour = Rc::clone(&self.behaviour);
+        let behaviour = self.behaviour.clone().unwrap_or_else(|| Rc::new(|_| takes(10.0)));
         let fake = FakeEngine::new(self.offers(), move |launch| {
             fs::write(launch.folder.join("out/by"), key(launch.attempt)).unwrap();
             behaviour(launch)
@@ -297,35 +270,27 @@ impl TestRun {
         plan: &Plan,
         out: &Path,
         resume: bool,
-        checked_engine: &mut CheckedEngine,
+        engine: &mut dyn Engine,
         follower: &mut dyn Follower,
     ) -> Result<RunOutcome, RunError> {
         let store = open(plan, out, resume)?;
         let own = self.own.map(|own| own());
-        driver::run_under(own, &self.options(), store, checked_engine, &AtomicU32::new(0), follower)
+        driver::run_under(own, &self.options, store, engine, &self.stop_requests, follower)
     }
 
     /// Runs the job and returns the messages that the follower receives.
-    pub fn messages(&self) -> Vec<String> {
-        let folder = scratch();
-        let plan = self.plan(folder.path());
-        let out = new_folder(folder.path(), "out");
-        let mut messages = Messages::default();
-        self.run_with_follower(&plan, &out, false, &mut self.checked_engine(&plan, &out), &mut messages).unwrap();
-        messages.0
+    pub fn messages(self) -> Vec<String> {
+        let place = self.place();
+        place.run_with_messages(&mut place.engine()).1
     }
 
     /// Runs the job until it is done or has failed, and checks the run.
     pub fn run(&self) -> FinishedRun {
-        let folder = scratch();
-        let plan = self.plan(folder.path());
-        let out = new_folder(folder.path(), "out");
-        let mut checked_engine = self.checked_engine(&plan, &out);
-        let outcome = self.run_in(&plan, &out, false, &mut checked_engine).unwrap_or_else(|error| {
-            let policy = self.policy.as_deref().unwrap_or("the default");
-            panic!("with {policy}: {error}\n{}", journal_text(&out))
+        let place = self.clone().place();
+        let outcome = place.try_on(&mut place.engine()).unwrap_or_else(|error| {
+            panic!("with {:?}: {error}\n{}", self.options.policy, journal_text(&place.out));
         });
-        let finished = FinishedRun { plan, out, outcome, _folder: folder };
+        let finished = FinishedRun { place, outcome };
         finished.is_sound(self.own);
         finished
     }
@@ -406,25 +371,24 @@ fn is_tidy(plan: &Plan, out: &Path, timeline: &Timeline) {
 
 /// A run that has ended, with its folder.
 pub struct FinishedRun {
-    pub plan: Plan,
-    pub out: PathBuf,
+    pub place: Place,
     pub outcome: RunOutcome,
-    _folder: TempDir,
 }
 
 impl FinishedRun {
     fn is_sound(&self, own: Option<fn() -> Policy>) {
-        let verified = verified_as(&self.out, records(&self.out), own);
-        assert!(verified.is_ok(), "{}\n{}", verified.unwrap_err(), journal_text(&self.out));
-        is_tidy(&self.plan, &self.out, &self.outcome.timeline);
+        let verified = verified_as(&self.place.out, records(&self.place.out), own);
+        assert!(verified.is_ok(), "{}\n{}", verified.unwrap_err(), journal_text(&self.place.out));
+        is_tidy(&self.place.plan, &self.place.out, &self.outcome.timeline);
         let summary = &self.outcome.summary;
-        assert_eq!(summary.tasks, self.plan.tasks());
+        assert_eq!(summary.tasks, self.place.plan.tasks());
         assert_eq!(summary.attempts, self.outcome.timeline.rows.len() as u64);
         for row in self.outcome.timeline.rows.iter().filter(|row| row.outcome == AttemptEnd::Won) {
-            let by = fs::read_to_string(result(&self.plan, &self.out, row.attempt.task).join("by")).unwrap();
+            let by =
+                fs::read_to_string(result(&self.place.plan, &self.place.out, row.attempt.task).join("by")).unwrap();
             assert_eq!(by, key(row.attempt), "another attempt made the result");
         }
-        for (at, phase) in self.plan.phases.iter().enumerate().filter(|(_, phase)| !phase.idempotent) {
+        for (at, phase) in self.place.plan.phases.iter().enumerate().filter(|(_, phase)| !phase.idempotent) {
             for index in 0..phase.tasks {
                 let task = TaskId { job: JobId(0), phase: at as u32, index };
                 let rows: Vec<_> = self.outcome.timeline.attempts_of(task).collect();
@@ -439,7 +403,7 @@ impl FinishedRun {
         let summary = &self.outcome.summary;
         assert_eq!(summary.state, RunState::Done, "{summary:?}");
         assert!(summary.failed_tasks.is_empty());
-        for task in tasks(&self.plan) {
+        for task in tasks(&self.place.plan) {
             let won = self.outcome.timeline.attempts_of(task).filter(|row| row.outcome == AttemptEnd::Won);
             assert_eq!(won.count(), 1, "winners of {task}");
         }

@@ -10,8 +10,8 @@ use hindmost_core::record::{Change, Condition, Decision, Event};
 use hindmost_policies::orders::fifo::Fifo;
 use hindmost_policies::placement::job_by_job::Originals;
 
-use crate::crashes::{ProcessRun, run_until_death};
-use crate::test_run::{TestRun, new_folder, records, scratch, silently};
+use crate::crashes::ProcessRun;
+use crate::test_run::{TestRun, records, silently};
 
 /// A pass that watches every attempt for one condition.
 struct Watches(Condition);
@@ -64,34 +64,33 @@ fn each_once() -> Vec<Vec<Condition>> {
 
 #[test]
 fn each_pass_is_notified_of_its_condition_once() {
-    assert_eq!(met(&one_task().run().done().out), each_once());
+    assert_eq!(met(&one_task().run().done().place.out), each_once());
 }
 
 #[test]
 fn a_resumed_run_watches_the_same_conditions() {
-    let (folder, test_run) = (scratch(), one_task());
-    let plan = test_run.plan(folder.path());
+    let first = one_task().place();
     let mut crashes = BTreeMap::new();
     for calls in 1.. {
-        let out = new_folder(folder.path(), &calls.to_string());
-        let mut checked_engine = test_run.checked_engine(&plan, &out);
+        let place = first.another(calls);
+        let out = &place.out;
+        let mut checked_engine = place.engine();
         checked_engine.dies_after = Some(calls);
-        let ProcessRun::Died(left) = run_until_death(&test_run, &plan, &out, false, &mut checked_engine, true) else {
+        let ProcessRun::Died(left) = place.run_until_death(&mut checked_engine, true) else {
             break;
         };
-        let before = met(&out).len();
+        let before = met(out).len();
         // For each number of notifications before the death, one such death is tested.
         if out.join(".hindmost/journal.jsonl").metadata().is_ok_and(|found| found.len() > 0)
             && !left.is_empty()
             && crashes.insert(before, calls).is_none()
         {
-            let mut checked_engine = test_run.checked_engine(&plan, &out);
+            let mut checked_engine = place.engine();
             checked_engine.orphans = left;
-            let outcome = test_run.run_in(&plan, &out, true, &mut checked_engine).unwrap();
-            assert_eq!(outcome.summary.attempts, 1);
-            assert_eq!(met(&out), each_once(), "after {before} notifications");
+            assert_eq!(place.run_on(&mut checked_engine).summary.attempts, 1);
+            assert_eq!(met(out), each_once(), "after {before} notifications");
         }
-        fs::remove_dir_all(&out).unwrap();
+        fs::remove_dir_all(out).unwrap();
     }
     assert_eq!(crashes.into_keys().collect::<Vec<_>>(), [0, 1, 2, 3]);
 }

@@ -69,16 +69,7 @@ pub fn run_attempt(folder: &Path, nonce: &str, stop_requests: &AtomicU32) -> io:
         return Err(io::Error::other("the attempt has been started again since this step was requested"));
     }
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-    let beat = Beat {
-        nonce: nonce.to_owned(),
-        job: number("SLURM_JOB_ID"),
-        step: number("SLURM_STEP_ID"),
-        count: 0,
-        ran: 0.0,
-        share: None,
-        signalled: false,
-        state: State::Running,
-    };
+    let beat = Beat::first(nonce, number("SLURM_JOB_ID"), number("SLURM_STEP_ID"));
     let mut agent = Agent { folder: folder.to_owned(), handle, beat, began: Instant::now(), parent: parent() };
     agent.beat.write(agent.handle.as_fd())?;
     agent.beat.signalled = stop_requests.load(Ordering::Relaxed) > 0;

@@ -61,6 +61,12 @@ pub struct Beat {
 }
 
 impl Beat {
+    /// Returns the first report of an agent.
+    pub fn first(nonce: &str, job: u32, step: u32) -> Beat {
+        let state = State::Running;
+        Beat { nonce: nonce.to_owned(), job, step, count: 0, ran: 0.0, share: None, signalled: false, state }
+    }
+
     /// Creates the file, which is empty at first.
     pub fn create(folder: BorrowedFd<'_>) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -124,16 +130,7 @@ mod tests {
     fn a_report_is_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let handle = File::open(folder.path()).unwrap();
-        let mut beat = Beat {
-            nonce: "7".to_owned(),
-            job: 1,
-            step: 2,
-            count: 3,
-            ran: 0.0,
-            share: Some(0.5),
-            signalled: false,
-            state: State::Running,
-        };
+        let mut beat = Beat { count: 3, share: Some(0.5), ..Beat::first("7", 1, 2) };
         assert!(beat.write(handle.as_fd()).is_err(), "only the driver creates the file");
         Beat::create(handle.as_fd()).unwrap();
         assert_eq!(Beat::read(handle.as_fd(), "7"), None);

@@ -343,7 +343,7 @@ mod tests {
     }
 
     fn beat(state: State) -> Beat {
-        Beat { nonce: "7".to_owned(), job: 1, step: 2, count: 1, ran: 0.0, share: None, signalled: false, state }
+        Beat { count: 1, state, ..Beat::first("7", 1, 2) }
     }
 
     #[test]

@@ -207,16 +207,7 @@ mod tests {
         };
         description.write(handle.as_fd()).unwrap();
         Beat::create(handle.as_fd()).unwrap();
-        let mut beat = Beat {
-            nonce: "7".to_owned(),
-            job: 1,
-            step: 2,
-            count: 3,
-            ran: 0.0,
-            share: None,
-            signalled: false,
-            state: State::Running,
-        };
+        let mut beat = Beat { count: 3, ..Beat::first("7", 1, 2) };
         reap(folder.path(), "7", true).unwrap();
         assert_eq!(Beat::read(handle.as_fd(), "7"), None, "its agent has not begun");
         beat.write(handle.as_fd()).unwrap();

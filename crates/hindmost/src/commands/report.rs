@@ -167,3 +167,13 @@ fn injected_faults(options: &RunOptions) -> String {
     said.extend(chaos.lose.iter().map(|lost| format!("{} lost", lost.node)));
     said.join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_quoted_where_a_shell_needs_it() {
+        assert_eq!(["/tmp/a-1/b", "it's here", ""].map(quoted), ["/tmp/a-1/b", "'it'\\''s here'", "''"]);
+    }
+}

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::scene::{run_id, until};
+use crate::scene::{run_id, until, until_recorded};
 
 /// The user who runs the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,6 +179,13 @@ impl Running<'_> {
     fn succeed(&mut self) {
         let code = self.end();
         assert_eq!(code, Some(0), "{:?}: {}{}", self.place.user, self.place.read("stdout"), self.place.read("stderr"));
+    }
+
+    /// Kills the command once it has recorded that its attempts run. They go on.
+    fn kill_once_recorded(&mut self) {
+        until_recorded(&self.place.path("out"));
+        self.signal("KILL");
+        assert_eq!(self.end(), None);
     }
 
     /// Sends a signal to the command.

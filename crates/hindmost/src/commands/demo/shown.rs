@@ -9,6 +9,7 @@ use hindmost_run::driver::RunOutcome;
 
 use super::job::{FILES, MEGABYTE};
 use super::text::Counts;
+use crate::commands::report::quoted;
 use crate::commands::run::chart;
 use crate::terminal;
 
@@ -95,8 +96,12 @@ pub fn farewell(out: Option<&Path>, with: &Timeline) -> String {
             text += &format!("The text, the job file and both runs are in {shown}\n");
             if let Some(row) = with.rows.iter().find(|row| row.redundant) {
                 let task = row.attempt.task;
-                let command =
-                    format!("{program} explain {} {}/{}", quoted(&out.join("with")), with.phase_name(task), task.index);
+                let command = format!(
+                    "{program} explain {} {}/{}",
+                    quoted(&out.join("with").to_string_lossy()),
+                    with.phase_name(task),
+                    task.index
+                );
                 text += &format!("\nThis command shows why a copy was started:\n  {command}\n");
             }
         }
@@ -123,20 +128,13 @@ fn paragraph(text: &str) -> String {
 /// Returns the command that starts this program again: the path by which it was started, or `hindmost` if it was found
 /// on the path of the shell.
 fn program() -> String {
-    let started = std::env::args_os().next().filter(|name| name.to_string_lossy().contains('/'));
-    started.map_or_else(|| "hindmost".to_owned(), |path| quoted(Path::new(&path)))
+    let started = std::env::args_os().next().map(|name| name.to_string_lossy().into_owned());
+    started.filter(|path| path.contains('/')).map_or_else(|| "hindmost".to_owned(), |path| quoted(&path))
 }
 
 /// Replaces spaces by no-break spaces, so that a number and its unit stay on one line.
 fn unbroken(text: &str) -> String {
     text.replace(' ', "\u{a0}")
-}
-
-/// Returns the path, in quotes if a shell needs them.
-fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let plain = text.chars().all(|letter| letter.is_alphanumeric() || "._-/:,=@%+".contains(letter));
-    if plain { text.into_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 /// Describes the copies and how they ended.
@@ -169,12 +167,6 @@ fn copy(timeline: &Timeline, row: &TimelineRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn paths_are_quoted_where_a_shell_needs_it() {
-        assert_eq!(quoted(Path::new("/tmp/a-1/b")), "/tmp/a-1/b");
-        assert_eq!(quoted(Path::new("it's here")), "'it'\\''s here'");
-    }
 
     #[test]
     fn the_introduction_names_size_cores_and_slow_node() {

@@ -3,7 +3,7 @@
 use hindmost_testing::left_out;
 
 use super::*;
-use crate::scene::{resumed, until_recorded};
+use crate::scene::resumed;
 
 /// Shell functions that start a daemon: a process that appends to a file in its working directory about once a
 /// millisecond, also after the directory was moved. A daemon of `bare` has an empty environment; one of `far` also has no
@@ -86,15 +86,20 @@ fn stay_as_they_are(place: &Place, results: &[&str]) {
     }
 }
 
-#[test]
-fn no_daemon_writes_after_the_end_of_its_attempt() {
+/// Runs a job as each of the users, and checks that its results do not change once they are there, and that nothing is left.
+fn leaves_nothing(job: &str, nodes: &str, results: &[&str]) {
     for user in users() {
-        let place = place(user, &phase("zoo", 3, ZOO));
-        let mut run = place.spawn(&["--nodes", "n1:2"]);
-        stay_as_they_are(&place, &["zoo/0", "zoo/1", "zoo/2"]);
+        let place = place(user, job);
+        let mut run = place.spawn(&["--nodes", nodes]);
+        stay_as_they_are(&place, results);
         run.succeed();
         place.is_clean();
     }
+}
+
+#[test]
+fn no_daemon_writes_after_the_end_of_its_attempt() {
+    leaves_nothing(&phase("zoo", 3, ZOO), "n1:2", &["zoo/0", "zoo/1", "zoo/2"]);
 }
 
 #[test]
@@ -122,25 +127,12 @@ fn daemons_run_until_their_attempt_ends() {
 
 #[test]
 fn a_killed_hindmost_in_a_task_leaves_no_processes() {
-    for user in users() {
-        let place = place(user, &phase("outer", 2, INNER));
-        let mut run = place.spawn(&["--nodes", "n1:2"]);
-        stay_as_they_are(&place, &["outer/0", "outer/1"]);
-        run.succeed();
-        place.is_clean();
-    }
+    leaves_nothing(&phase("outer", 2, INNER), "n1:2", &["outer/0", "outer/1"]);
 }
 
 #[test]
 fn a_hindmost_that_a_task_leaves_running_is_ended() {
-    let inner = INNER.replace("kill -KILL $!", "");
-    for user in users() {
-        let place = place(user, &phase("outer", 1, &inner));
-        let mut run = place.spawn(&[]);
-        stay_as_they_are(&place, &["outer/0"]);
-        run.succeed();
-        place.is_clean();
-    }
+    leaves_nothing(&phase("outer", 1, &INNER.replace("kill -KILL $!", "")), "n1:2", &["outer/0"]);
 }
 
 /// Starts daemons without the marks of an attempt: only their parent process links them to it.
@@ -157,15 +149,8 @@ const UNMARKED: &str = r#"
 
 #[test]
 fn daemons_without_any_mark_are_ended() {
-    if !has("prlimit") {
-        return;
-    }
-    for user in users() {
-        let place = place(user, &phase("unmarked", 2, UNMARKED));
-        let mut run = place.spawn(&["--nodes", "n1:1"]);
-        stay_as_they_are(&place, &["unmarked/0", "unmarked/1"]);
-        run.succeed();
-        place.is_clean();
+    if has("prlimit") {
+        leaves_nothing(&phase("unmarked", 2, UNMARKED), "n1:1", &["unmarked/0", "unmarked/1"]);
     }
 }
 
@@ -177,9 +162,7 @@ fn daemons_of_adopted_attempts_are_ended() {
         let mut run = place.spawn(&["--nodes", "n1:2"]);
         let ready = |task: u32| place.of_attempt(&format!("0-{task}.0"), "out/ready").exists();
         until("all daemons are running", || ready(0) && ready(1));
-        until_recorded(&place.path("out"));
-        run.signal("KILL");
-        assert_eq!(run.end(), None);
+        run.kill_once_recorded();
         assert!(place.processes().len() > 20);
         let mut run = resumed(&place.path("out"), || place.spawn(&["--resume"]));
         assert!(
@@ -207,9 +190,7 @@ fn daemons_of_a_killed_run_are_ended_on_resume() {
         until("all daemons are running", || {
             [0, 1].iter().all(|task| fs::metadata(root(*task)).is_ok_and(|f| f.len() > 1))
         });
-        until_recorded(&place.path("out"));
-        run.signal("KILL");
-        assert_eq!(run.end(), None);
+        run.kill_once_recorded();
         for task in [0, 1] {
             let script =
                 format!("kill -KILL $(ps -o ppid= -p {0}) {0}", fs::read_to_string(root(task)).unwrap().trim());
@@ -255,9 +236,7 @@ fn a_control_group_finds_unmarked_daemons_on_resume() {
     let file = |task: u32, name: &str| place.of_attempt(&format!("0-{task}.0"), &format!("out/{name}"));
     until("all daemons are running", || file(0, "done").exists() && file(1, "done").exists());
     let group = fs::read_to_string(file(0, "group")).unwrap();
-    until_recorded(&place.path("out"));
-    run.signal("KILL");
-    assert_eq!(run.end(), None);
+    run.kill_once_recorded();
     let (Some(mount), true) = (control_groups(), group.contains("/hindmost-")) else {
         left_out("control groups can't be created here");
         return;

@@ -3,7 +3,7 @@
 use std::os::unix::process::CommandExt;
 
 use super::*;
-use crate::scene::{resumed, until_recorded};
+use crate::scene::resumed;
 
 /// One task, which ends when the file `go` exists.
 const JOB: &str = r#"
@@ -66,9 +66,7 @@ fn killed(user: User) -> Place {
     let place = Place::new(user, JOB);
     let mut run = place.spawn(&[]);
     until("the task runs", || place.of_attempt("0-0.0", "out/ready").exists());
-    until_recorded(&place.path("out"));
-    run.signal("KILL");
-    assert_eq!(run.end(), None);
+    run.kill_once_recorded();
     for process in place.processes() {
         let pid = process.split(' ').next().unwrap_or_default();
         let _ = Command::new("kill").args(["-KILL", pid]).stderr(Stdio::null()).status();
@@ -125,9 +123,7 @@ fn an_attempt_without_a_process_file_is_adopted() {
         let place = Place::new(user, JOB);
         let mut run = place.spawn(&[]);
         until("the task runs", || place.of_attempt("0-0.0", "out/ready").exists());
-        until_recorded(&place.path("out"));
-        run.signal("KILL");
-        assert_eq!(run.end(), None);
+        run.kill_once_recorded();
         fs::remove_file(place.of_attempt("0-0.0", "process")).unwrap();
         let mut run = resumed(&place.path("out"), || place.spawn(&["--resume"]));
         place.write("go", "");

@@ -17,6 +17,7 @@ use hindmost_testing::{cases, left_out, seed};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::swapped_folders::kill_run;
 use crate::hindmost;
 use crate::scene::{ended, leftovers, run_id, until};
 
@@ -164,7 +165,7 @@ impl Disk {
         self.cut_power();
         let _ = child.kill();
         let _ = child.wait();
-        kill_run(run.as_deref());
+        run.iter().for_each(|run| kill_run(run));
     }
 
     /// Resumes the run, or begins it if it has not begun, and waits until it is done.
@@ -193,21 +194,6 @@ struct Unmount(PathBuf);
 impl Drop for Unmount {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(&self.0).output();
-    }
-}
-
-/// Kills all processes of a run, as a power cut would.
-fn kill_run(run: Option<&str>) {
-    let Some(run) = run else { return };
-    for _ in 0..100 {
-        let left = crate::scene::processes(run);
-        if left.is_empty() {
-            return;
-        }
-        for (pid, _) in left {
-            crate::scene::signal(pid, "KILL");
-        }
-        std::thread::sleep(Duration::from_millis(10));
     }
 }
 

@@ -127,7 +127,7 @@ pub(super) fn waited(out: &Path, word: &str) {
 }
 
 /// Kills every process of a run.
-fn kill_run(run: &str) {
+pub(super) fn kill_run(run: &str) {
     while !processes(run).is_empty() {
         for (pid, _) in processes(run) {
             signal(pid, "KILL");

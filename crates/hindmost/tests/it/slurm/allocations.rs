@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use hindmost_core::timeline::{AttemptEnd, Cause};
 
-use super::ends::{gated, has_results, job, until_reported};
+use super::ends::{gated, has_results, is_done, job, until_reported};
 use super::lab::{Lab, cluster, own_cluster, own_cluster_with};
 use crate::scene::{Live, Scene, timeline, until};
 
@@ -40,13 +40,11 @@ fn allocations_that_end_while_hindmost_is_away_are_no_failures() {
         if waits {
             lab.until_clean();
         }
-        scene.run(&["--resume"]).with(0);
-        has_results(&scene, 18);
+        is_done(scene.run(&["--resume"]), &scene, lab, 18);
         let rows = timeline(&scene.out()).rows;
         let is_lost = |end: &AttemptEnd| matches!(end, AttemptEnd::Failed(Cause::External(_)) | AttemptEnd::NodeLost);
         let lost = rows.iter().filter(|row| is_lost(&row.outcome)).count();
         assert_eq!((rows.len(), lost), (36, 18), "{rows:?}");
-        lab.until_clean();
     }
 }
 
@@ -91,9 +89,7 @@ fn a_run_ends_with_the_allocation_in_which_it_takes_place() {
     scene.is_clean();
     lab.until_clean();
     scene.open();
-    scene.run(&["--resume"]).with(0);
-    has_results(&scene, 6);
-    lab.until_clean();
+    is_done(scene.run(&["--resume"]), &scene, lab, 6);
 }
 
 #[test]

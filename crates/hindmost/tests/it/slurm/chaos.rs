@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use hindmost_testing::{Draw, cases, seed};
 
-use super::ends::has_results;
+use super::ends::is_done;
 use super::lab::{Lab, NODES, SOON, own_cluster_with};
 use crate::scene::{Scene, signal};
 
@@ -238,7 +238,5 @@ echo "$HINDMOST_TASK" > "$HINDMOST_OUTPUT/number"
     while child.try_wait().unwrap().is_none() && begin.elapsed() < Duration::from_mins(2) {
         repairs.wait(Duration::from_millis(100));
     }
-    scene.end(child).with(0);
-    has_results(&scene, TASKS);
-    lab.until_clean();
+    is_done(scene.end(child), &scene, lab, TASKS);
 }

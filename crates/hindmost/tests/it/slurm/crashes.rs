@@ -5,7 +5,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::ends::{failed, gated, has_results, job, until_reported};
+use super::ends::{failed, gated, has_results, is_done, job, until_reported};
 use super::lab::{Lab, cluster};
 use crate::scene::{Live, Scene, program, signal, until};
 
@@ -89,9 +89,7 @@ fn a_request_of_a_killed_run_is_withdrawn() {
         let ids: Vec<&str> = blockers.iter().map(String::as_str).collect();
         lab.output("scancel", &ids);
         lab.until_clean();
-        scene.run(&SLURM).with(0);
-        has_results(&scene, 2);
-        lab.until_clean();
+        is_done(scene.run(&SLURM), &scene, lab, 2);
     }
 }
 
@@ -127,9 +125,7 @@ fn a_run_that_is_killed_as_it_begins_leaves_nothing() {
         live.kill();
         cluster.lab.until_clean();
         let has_begun = scene.out().join(".hindmost/job.json").exists();
-        scene.run(if has_begun { &["--resume"] } else { &SLURM }).with(0);
-        has_results(&scene, 6);
-        cluster.lab.until_clean();
+        is_done(scene.run(if has_begun { &["--resume"] } else { &SLURM }), &scene, &cluster.lab, 6);
     }
 }
 
@@ -147,12 +143,10 @@ fn an_attempt_whose_step_was_killed_is_tried_again() {
     kill_step_of_first(&scene);
     until("the attempt has failed", || scene.read("out/.hindmost/journal.jsonl").contains("attempt_failed"));
     scene.open();
-    scene.end(child).with(0);
-    has_results(&scene, 6);
+    is_done(scene.end(child), &scene, lab, 6);
     assert_eq!(failed(&scene), 1);
     assert!(!scene.path("out/a/0/late").exists());
     scene.is_clean();
-    lab.until_clean();
 }
 
 #[test]
@@ -181,9 +175,7 @@ fn a_killed_step_holds_no_allocation_of_a_killed_run() {
     live.kill();
     scene.open();
     cluster.lab.until_clean();
-    scene.run(&["--resume"]).with(0);
-    has_results(&scene, 6);
-    cluster.lab.until_clean();
+    is_done(scene.run(&["--resume"]), &scene, &cluster.lab, 6);
 }
 
 #[test]

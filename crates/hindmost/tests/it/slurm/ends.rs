@@ -8,7 +8,7 @@ use hindmost_core::timeline::AttemptEnd;
 use hindmost_run::live_view::LiveView;
 
 use super::lab::{Cluster, Lab, cluster};
-use crate::scene::{Live, Scene, names, resumed, signal, timeline, until};
+use crate::scene::{Ended, Live, Scene, names, resumed, signal, timeline, until};
 
 const SLURM: [&str; 2] = ["--engine", "slurm"];
 
@@ -47,6 +47,13 @@ pub fn has_results(scene: &Scene, tasks: u32) {
     scene.is_verified();
 }
 
+/// Checks that the run of such a job is done, with its results, and leaves nothing in Slurm.
+pub fn is_done(ended: Ended, scene: &Scene, lab: &Lab, tasks: u32) {
+    ended.with(0);
+    has_results(scene, tasks);
+    lab.until_clean();
+}
+
 /// Waits until so many attempts run and their agents have reported, which the run's journal says.
 pub fn until_reported(scene: &Scene, lab: &Lab, attempts: usize) {
     let running = || {
@@ -75,12 +82,10 @@ fn a_copy_overtakes_a_straggler_and_nothing_of_the_straggler_is_left() {
     let cluster = cluster();
     // Many short steps, because a single `sleep` goes on while its process is stopped. Without copies, the tasks on n3 take 30 s.
     let scene = Scene::new(&job(18, &["0.1"; 15].join("\nsleep ")));
-    scene.run(&["--engine", "slurm", "--chaos", "slow=n3:20"]).with(0);
+    is_done(scene.run(&["--engine", "slurm", "--chaos", "slow=n3:20"]), &scene, &cluster.lab, 18);
     let timeline = timeline(&scene.out());
     let won = timeline.rows.iter().filter(|row| row.attempt.copy > 0 && row.outcome == AttemptEnd::Won).count();
     assert!(won >= 2, "{:?}", timeline.rows);
-    has_results(&scene, 18);
-    cluster.lab.until_clean();
 }
 
 #[test]
@@ -95,9 +100,7 @@ fn ctrl_c_gives_the_allocations_back_and_resume_continues() {
     assert!(names(&scene.out().join(".hindmost/attempts")).is_empty());
     cluster.lab.until_clean();
     scene.open();
-    scene.run(&["--resume"]).with(0);
-    has_results(&scene, 20);
-    cluster.lab.until_clean();
+    is_done(scene.run(&["--resume"]), &scene, &cluster.lab, 20);
 }
 
 #[test]
@@ -112,11 +115,9 @@ fn a_resumed_run_takes_over_the_attempts_and_allocations_of_a_killed_one() {
     let child = resumed(&scene.out(), || scene.spawn(None, &["--resume"]));
     assert_eq!(cluster.lab.allocations(), before);
     scene.open();
-    scene.end(child).with(0);
-    has_results(&scene, 8);
+    is_done(scene.end(child), &scene, &cluster.lab, 8);
     let timeline = timeline(&scene.out());
     assert_eq!(timeline.rows.len(), 8, "each attempt was taken over: {:?}", timeline.rows);
-    cluster.lab.until_clean();
 }
 
 #[test]
@@ -135,11 +136,9 @@ fn a_resume_that_is_refused_leaves_everything_as_it_is() {
         assert_eq!((cluster.lab.attempts(), cluster.lab.allocations()), (attempts.clone(), allocations.clone()));
     }
     scene.open();
-    scene.run(&["--resume"]).with(0);
-    has_results(&scene, 8);
+    is_done(scene.run(&["--resume"]), &scene, &cluster.lab, 8);
     let timeline = timeline(&scene.out());
     assert_eq!(timeline.rows.len(), 8, "each attempt was taken over: {:?}", timeline.rows);
-    cluster.lab.until_clean();
 }
 
 #[test]
@@ -190,9 +189,7 @@ fn the_allocations_of_a_killed_run_that_nobody_resumes_are_given_back() {
     live.kill();
     scene.open();
     cluster.lab.until_clean();
-    scene.run(&["--resume"]).with(0);
-    has_results(&scene, 6);
-    cluster.lab.until_clean();
+    is_done(scene.run(&["--resume"]), &scene, &cluster.lab, 6);
 }
 
 #[test]
@@ -222,8 +219,6 @@ fn a_cancelled_step_is_a_failure_and_runs_again() {
     cluster.lab.output("scancel", &["--signal=KILL", &steps[1].0]);
     until("the steps have ended", || !cluster.lab.attempts().iter().any(|step| steps[..2].contains(step)));
     scene.open();
-    scene.end(child).with(0);
-    has_results(&scene, 6);
+    is_done(scene.end(child), &scene, &cluster.lab, 6);
     assert_eq!(failed(&scene), 2);
-    cluster.lab.until_clean();
 }

@@ -11,7 +11,7 @@ use hindmost_core::timeline::{AttemptEnd, Cause};
 use hindmost_run::live_view::LiveView;
 use hindmost_testing::left_out;
 
-use super::ends::{failed, gated, has_results, job, until_reported};
+use super::ends::{failed, gated, has_results, is_done, job, until_reported};
 use super::lab::{Cluster, SOON, cluster, on_cluster, own_cluster, own_cluster_with};
 use crate::scene::{Scene, has_ended, names, program, records, timeline, until, until_equal};
 
@@ -32,10 +32,8 @@ fn a_node_is_lost_and_returns() {
     cluster.lab.start_node("n4");
     until("the node has returned", || scene.read("stderr").contains("node n4 has returned"));
     scene.open();
-    scene.end(child).with(0);
-    has_results(&scene, 40);
+    is_done(scene.end(child), &scene, &cluster.lab, 40);
     assert_eq!(timeline(&scene.out()).nodes[3].lost_and_returned.len(), 2);
-    cluster.lab.until_clean();
 }
 
 #[test]
@@ -55,10 +53,8 @@ fn a_run_survives_a_restart_of_the_controller() {
     // Attempts end meanwhile. Some of the steps may wait for the controller before they begin.
     until("an attempt has ended", || running.iter().any(|folder| !folder.exists() || has_ended(folder)));
     cluster.lab.start_controller();
-    scene.end(child).with(0);
-    has_results(&scene, 40);
+    is_done(scene.end(child), &scene, &cluster.lab, 40);
     assert_eq!(failed(&scene), 0);
-    cluster.lab.until_clean();
 }
 
 #[test]
@@ -72,11 +68,9 @@ fn a_run_survives_a_controller_that_forgets_its_allocations() {
     cluster.lab.start_controller();
     until("nodes are lost", || scene.read("stderr").contains(" is lost"));
     scene.open();
-    scene.end(child).with(0);
-    has_results(&scene, 40);
+    is_done(scene.end(child), &scene, &cluster.lab, 40);
     assert_eq!(failed(&scene), 0);
     assert!(timeline(&scene.out()).rows.iter().any(|row| row.outcome == AttemptEnd::NodeLost));
-    cluster.lab.until_clean();
 }
 
 #[test]
@@ -91,11 +85,9 @@ fn attempts_are_not_to_blame_for_the_end_of_their_allocation() {
     cluster.lab.output("scancel", &[id]);
     until("the node is lost", || scene.read("stderr").contains("node n2 is lost"));
     scene.open();
-    scene.end(child).with(0);
-    has_results(&scene, 12);
+    is_done(scene.end(child), &scene, &cluster.lab, 12);
     assert_eq!(failed(&scene), 0);
     assert!(timeline(&scene.out()).rows.iter().any(|row| row.outcome == AttemptEnd::NodeLost));
-    cluster.lab.until_clean();
 }
 
 #[test]
@@ -144,13 +136,11 @@ fn a_killed_slurmd_with_its_steps_is_no_failure() {
         scene.open();
         std::thread::sleep(away);
         lab.start_node("n1");
-        scene.end(child).with(0);
-        has_results(&scene, 10);
+        is_done(scene.end(child), &scene, lab, 10);
         let rows = timeline(&scene.out()).rows;
         let is_lost = |end: &AttemptEnd| matches!(end, AttemptEnd::Failed(Cause::External(_)) | AttemptEnd::NodeLost);
         let lost = rows.iter().filter(|row| is_lost(&row.outcome)).count();
         assert_eq!((rows.len(), lost), (14, 4), "{away:?}: {rows:?}");
-        lab.until_clean();
     }
 }
 

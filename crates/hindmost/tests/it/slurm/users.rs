@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::crashes::pending;
-use super::ends::{gated, has_results, job};
+use super::ends::{gated, is_done, job};
 use super::lab::{cluster, on_cluster};
 use crate::hindmost;
 use crate::scene::{Live, Scene, as_nobody, names, until};
@@ -35,11 +35,9 @@ fn a_normal_user_can_run_jobs() {
     until("attempts run", || cluster.lab.attempts().len() > 5);
     live.kill();
     scene.open();
-    start(&["--resume"]).end().with(0);
-    has_results(&scene, 20);
+    is_done(start(&["--resume"]).end(), &scene, &cluster.lab, 20);
     let owner = fs::metadata(scene.path("out/a/0/number")).unwrap().uid();
     assert!(!is_other || owner == 65534, "{owner}");
-    cluster.lab.until_clean();
 }
 
 #[test]
@@ -105,7 +103,5 @@ fn resuming_a_run_that_is_done_requests_no_nodes() {
     let allocations = cluster.lab.allocations();
     let held = allocations.iter().find(|(_, nodes)| nodes == "n[1-4]").unwrap();
     cluster.lab.output("scancel", &[&held.0]);
-    scene.end(resumed).with(0);
-    has_results(&scene, 6);
-    cluster.lab.until_clean();
+    is_done(scene.end(resumed), &scene, &cluster.lab, 6);
 }

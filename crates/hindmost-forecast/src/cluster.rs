@@ -23,11 +23,13 @@ pub fn node(name: &str, capacity: Resources, speed: f64) -> NodeKind {
     }
 }
 
-/// Returns an executor as a node: a slot is one cpu.
+/// Returns an executor as a node: a slot is one cpu. Its name ends with its host, so that policies know which executors share one.
 pub fn of_executor(found: &RecordedNode) -> NodeKind {
     let mut capacity = Resources::NONE;
     capacity.0[0] = u64::from(found.slots.max(1)) * Resources::ONE_SLOT.0[0];
-    node(&found.name, capacity, 1.0)
+    let is_named = found.host.is_empty() || found.name.ends_with(&found.host);
+    let name = if is_named { found.name.clone() } else { format!("{}@{}", found.name, found.host) };
+    node(&name, capacity, 1.0)
 }
 
 /// Numbers the nodes that have the same name, so that all names differ.

@@ -28,6 +28,12 @@ impl Node {
         &self.name
     }
 
+    /// Returns the machine of the node, if its name ends with it after an `@`, such as `executor-3@host7`; several nodes may be on one.
+    /// `None` if the node is a machine of its own.
+    pub fn host(&self) -> Option<&str> {
+        self.name.rsplit_once('@').map(|(_, host)| host).filter(|host| !host.is_empty())
+    }
+
     /// Returns the rack of the node; `None` if it has none. All nodes without a rack count as one rack.
     pub fn rack(&self) -> Option<&Arc<str>> {
         self.rack.as_ref()

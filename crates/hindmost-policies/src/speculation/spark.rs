@@ -7,7 +7,7 @@
 //! Algorithm: every `interval`, running attempts are scanned. Once a share `quantile` of a phase's tasks has finished, an
 //! attempt is slow if it has run longer than `multiplier` × the median duration of the finished tasks, and longer than
 //! `min_runtime`. This limit is the threshold. An attempt that was found slow stays so, even if the threshold rises before
-//! its backup starts. Its task gets one backup, on a node on which no attempt of the task has run, failed ones included.
+//! its backup starts. Its task gets one backup, on a host on which no attempt of the task has run, failed ones included.
 //!
 //! - The median of an even number of durations is the upper of the middle two.
 //! - Before the quantile is reached, `duration_threshold` is the threshold in phases that have no more tasks than fit on one
@@ -23,7 +23,8 @@
 //! Passes: `[Originals(order), Backups(spark rule)]`.
 //!
 //! Readings:
-//! - A node stands for a host and for an executor. If a cluster has only one node, backups may start there.
+//! - A node stands for an executor. Its host is what follows the last `@` of its name, as in replays of Spark's logs; a node
+//!   without such a name is a host of its own. If a cluster has only one host, backups may start there.
 //! - Scans are at multiples of `interval`, whatever the begin of a job.
 //! - The attempt that has run longest gets its backup first.
 //! - With `live_rates`, an attempt's rate is the size of its task's input divided by the time that it takes in all; tasks
@@ -90,6 +91,8 @@ pub struct SparkRule {
     candidates: Candidates,
     /// The node of each attempt, ended ones included, of tasks that are not finished.
     nodes: FxHashMap<AttemptId, NodeId>,
+    /// The nodes of each host that has a name.
+    on_host: FxHashMap<Box<str>, Vec<NodeId>>,
     /// When each leaving node began to leave.
     leaving: FxHashMap<NodeId, Time>,
     /// How many copies of a demand the largest node can hold, for `duration_threshold`.
@@ -145,6 +148,7 @@ impl SparkRule {
             scans: BTreeSet::new(),
             candidates: Candidates::default(),
             nodes: FxHashMap::default(),
+            on_host: FxHashMap::default(),
             leaving: FxHashMap::default(),
             slots: FxHashMap::default(),
         }
@@ -306,12 +310,25 @@ impl SparkRule {
         }
     }
 
-    /// Starts a backup for an attempt, if resources are free on a node that had no attempt of the task.
+    /// Returns the nodes of the hosts on which an attempt of a task has run; none if there is only one host.
+    fn barred(&self, task: TaskId, cluster: &Cluster) -> Vec<NodeId> {
+        let all = cluster.nodes().len();
+        if all == 1 || self.on_host.values().any(|of_host| of_host.len() == all) {
+            return Vec::new();
+        }
+        let mut barred: Vec<NodeId> = Vec::new();
+        for node in attempts(task, cluster).filter_map(|id| self.nodes.get(&id).copied()) {
+            let host = cluster.node(node).and_then(Node::host);
+            barred.push(node);
+            barred.extend(host.and_then(|host| self.on_host.get(host)).into_iter().flatten());
+        }
+        barred
+    }
+
+    /// Starts a backup for an attempt, if resources are free on a host that had no attempt of the task.
     fn help(&mut self, id: AttemptId, round: &mut Round<'_>) {
-        let cluster = round.cluster();
-        let has_one_node = cluster.has_one_node();
-        let had: Vec<NodeId> = attempts(id.task, cluster).filter_map(|id| self.nodes.get(&id).copied()).collect();
-        if round.start_copy(id.task, |node| has_one_node || !had.contains(&node)).is_err() {
+        let barred = self.barred(id.task, round.cluster());
+        if round.start_copy(id.task, |node| !barred.contains(&node)).is_err() {
             return;
         }
         let why = self.phases.get_mut(&(id.task.job, id.task.phase)).and_then(|watch| watch.slow.remove(&id));
@@ -441,7 +458,12 @@ impl Rule for SparkRule {
             Seen::Event(Event::NodeReturned { node }, _) => {
                 self.leaving.remove(node);
             }
-            Seen::Event(Event::NodeJoined { .. }, _) => self.slots.clear(),
+            Seen::Event(Event::NodeJoined { node, .. }, _) => {
+                self.slots.clear();
+                if let Some(host) = view.cluster.node(*node).and_then(Node::host) {
+                    self.on_host.entry(host.into()).or_default().push(*node);
+                }
+            }
             _ => {}
         }
     }

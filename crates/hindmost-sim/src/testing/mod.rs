@@ -160,6 +160,14 @@ impl World {
         self
     }
 
+    /// Sets the host of each node, which its name ends with; an empty one leaves the node as it is.
+    pub fn hosts<'a>(mut self, hosts: impl IntoIterator<Item = &'a str>) -> World {
+        for (node, host) in self.setup.nodes.iter_mut().zip(hosts).filter(|(_, host)| !host.is_empty()) {
+            node.name = format!("{}@{host}", node.name);
+        }
+        self
+    }
+
     /// Gives every node a power model.
     pub fn power(mut self, model: PowerModel) -> World {
         let model = Arc::new(model);

@@ -49,10 +49,9 @@ pub const SPARK: Source = Source {
             locality.",
         "Backups start after the pending tasks of all jobs. In Spark, backups of a stage come after its own pending \
             tasks, but before those of stages that are served later.",
-        "A node stands for a host and for an executor. Spark starts no copy on a host on which an attempt of the task has \
-            run, whatever the executor. In replays of logs with several executors on a host, a node is an executor, so a copy may \
-            go to another executor of the same host.",
-        "On a cluster of one node, a backup may run beside its original, as under other policies. Spark starts none on a \
+        "A node stands for an executor. Its host is what follows the last @ of its name, as in replays of Spark's logs, or else \
+            the node itself.",
+        "On a cluster of one host, a backup may run beside its original, as under other policies. Spark starts none on a \
             single host.",
         "duration_threshold counts the slots of the largest node. In Spark all executors are alike, and on a standalone \
             cluster without spark.executor.cores one slot counts.",

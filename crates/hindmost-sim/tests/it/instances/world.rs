@@ -25,6 +25,7 @@ pub struct WorldKeys {
     nodes: Option<Vec<Value>>,
     speeds: Option<Vec<f64>>,
     racks: Option<Vec<String>>,
+    hosts: Option<Vec<String>>,
     placement: Option<Placement>,
     network: Option<NetworkKeys>,
     #[serde(default)]
@@ -185,6 +186,7 @@ impl WorldKeys {
         };
         let world = set(world, self.speeds, World::speeds);
         let world = set(world, self.racks, |world, racks| world.racks(racks.iter().map(String::as_str)));
+        let world = set(world, self.hosts, |world, hosts| world.hosts(hosts.iter().map(String::as_str)));
         let world = set(world, self.placement, World::placement);
         let world = set(world, self.network, |world, network| {
             set(world.network(network.rack, network.remote), network.delay, World::delay)

@@ -11,6 +11,7 @@ use hindmost_core::time::Time;
 use hindmost_math::statistics::{mean, student_interval};
 use hindmost_policies::catalogue::{self, spec::PolicySpec};
 use hindmost_sim::driver::{AsRecorded, Lag, Outage, RunResult, Setup};
+use hindmost_sim::recommendation::OfEngine;
 use hindmost_trace::TaskFormat;
 use hindmost_trace::replay::{PhaseLag, Presence, RecordedNode, RecordedWorld};
 
@@ -30,6 +31,17 @@ pub enum Engine {
     Hindmost,
     /// What wrote a log of which each row is an attempt.
     Other(TaskFormat),
+}
+
+impl Engine {
+    /// Returns the engine with its policy, if it has one of its own beside `none`.
+    pub fn of_its_own(self) -> Option<OfEngine> {
+        match self {
+            Engine::Spark => Some(OfEngine { name: "Spark", system: "spark" }),
+            Engine::Hadoop => Some(OfEngine { name: "Hadoop", system: "hadoop" }),
+            Engine::Hindmost | Engine::Other(_) => None,
+        }
+    }
 }
 
 /// The world of a recorded application.

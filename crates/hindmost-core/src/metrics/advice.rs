@@ -77,6 +77,10 @@ pub struct Recommendation {
     /// results are no basis for a recommendation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worst_case: Option<String>,
+    /// Of the policies that the engine of a log does not have, the one with the shortest mean flowtime, if it is shorter than under
+    /// `versus` beyond chance; left out if there is none, or if all policies were candidates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<String>,
     /// The recommendation in words.
     pub text: String,
 }

@@ -185,6 +185,7 @@ mod tests {
             at_correlations: Vec::new(),
             cheaper: None,
             worst_case: None,
+            elsewhere: None,
             correlation: None,
             text: "why".to_owned(),
         };

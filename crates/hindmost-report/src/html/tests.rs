@@ -214,6 +214,7 @@ fn the_page_has_recommendations_and_correlations() {
         at_correlations: Vec::new(),
         cheaper: None,
         worst_case: None,
+        elsewhere: None,
         correlation: None,
         text: "pace, whose <mean> is shorter".to_owned(),
     }];

@@ -9,6 +9,9 @@
 //! 3. If it takes longer than `none` beyond chance at another correlation, the policy whose largest ratio is smallest is taken
 //!    in its place.
 //!
+//! In a replay of a log whose engine has policies of its own, the recommendation is one of these, as those of `hindmost advise` are. The best
+//! of the others is named beside it.
+//!
 //! With several correlations, one of them decides: that of the comparison, or the middle one if the scenario leaves it open.
 
 mod words;
@@ -29,15 +32,33 @@ const MUCH_LESS: f64 = 0.75;
 /// Largest share of unfinished jobs of a policy with which a policy is recommended.
 const MOST_UNFINISHED: f64 = 0.05;
 
+/// The engine that wrote a log, and the policy that it has beside `none`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OfEngine {
+    /// Name of the engine.
+    pub name: &'static str,
+    /// Its policy.
+    pub system: &'static str,
+}
+
+impl OfEngine {
+    /// Returns whether the engine has a policy.
+    pub fn has(self, system: &str) -> bool {
+        system == "none" || system == self.system
+    }
+}
+
 /// Returns the recommendation for one point of a sweep; `None` if there are not two policies with finished jobs to compare.
-/// `rows` are the results of this point, `beside` those for several correlations.
+/// `rows` are the results of this point, `beside` those for several correlations. If two of the policies are those of `engine`, one of
+/// these is recommended.
 pub fn recommendation(
     experiment: &Experiment,
     results: &Results,
     rows: &[PolicyResult],
     beside: Option<&Beside<'_>>,
+    engine: Option<OfEngine>,
 ) -> Option<Recommendation> {
-    let evidence = Evidence::of(experiment, results, rows, beside)?;
+    let evidence = Evidence::of(experiment, results, rows, (beside, engine))?;
     let choice = evidence.choose();
     let shown = choice.shown();
     let own = evidence.ratio(0, shown);
@@ -54,6 +75,7 @@ pub fn recommendation(
         cheaper: evidence.cheaper(&choice).map(|at| rows[at].policy.clone()),
         at_correlations: evidence.at_correlations(shown),
         worst_case: evidence.worst_case().map(|at| rows[at].policy.clone()),
+        elsewhere: evidence.elsewhere().map(|at| rows[at].policy.clone()),
         text: words::text(&evidence, &choice),
     })
 }
@@ -100,8 +122,11 @@ struct World<'a> {
 struct Evidence<'a> {
     experiment: &'a Experiment,
     rows: &'a [PolicyResult],
-    /// The policies that can be compared.
+    /// The policies that can be recommended.
     candidates: Vec<usize>,
+    /// The engine whose policies these are, if there are others, and the others.
+    engine: Option<OfEngine>,
+    others: Vec<usize>,
     /// The policy with which they are compared.
     base: usize,
     /// The compared correlations, the one that decides first.
@@ -156,7 +181,7 @@ impl<'a> Evidence<'a> {
         experiment: &'a Experiment,
         results: &'a Results,
         rows: &'a [PolicyResult],
-        beside: Option<&Beside<'a>>,
+        (beside, engine): (Option<&Beside<'a>>, Option<OfEngine>),
     ) -> Option<Evidence<'a>> {
         // The mean flowtime of a policy that abandons jobs leaves these jobs out.
         let is_candidate = |at: &usize| rows[*at].flowtime.mean.is_some() && rows[*at].abandoned_jobs == 0;
@@ -164,6 +189,12 @@ impl<'a> Evidence<'a> {
         if candidates.len() < 2 {
             return None;
         }
+        let has = |engine: OfEngine, at: usize| experiment.policies.get(at).is_some_and(|one| engine.has(&one.system));
+        let has_two = |engine: &OfEngine| candidates.iter().filter(|at| has(*engine, **at)).count() >= 2;
+        let engine = engine.filter(has_two);
+        let (candidates, others): (Vec<usize>, Vec<usize>) =
+            candidates.into_iter().partition(|at| engine.is_none_or(|engine| has(engine, *at)));
+        let engine = engine.filter(|_| !others.is_empty());
         let is_none = |at: &usize| experiment.policies.get(*at).is_some_and(|one| one.system == "none");
         let base = candidates.iter().copied().find(is_none).or(candidates.first().copied())?;
         let is_exact = experiment.is_the_same_for_every_seed();
@@ -176,14 +207,24 @@ impl<'a> Evidence<'a> {
         let own = experiment.setup.correlation;
         let runs = results.iter().map(Vec::as_slice).collect();
         let mut worlds = vec![world(own, runs, rows.iter().map(|row| row.versus_first).collect())];
-        let others = beside.into_iter().flat_map(|beside| &beside.values).filter(|value| value.correlation != own);
-        worlds.extend(others.map(|value| world(value.correlation, value.runs.clone(), value.versus_first.clone())));
+        let further = beside.into_iter().flat_map(|beside| &beside.values).filter(|value| value.correlation != own);
+        worlds.extend(further.map(|value| world(value.correlation, value.runs.clone(), value.versus_first.clone())));
         let decisive = beside.and_then(|beside| beside.decisive);
         let shown = beside.map_or(0, |beside| beside.values.len());
         if let Some(at) = worlds.iter().position(|world| Some(world.correlation) == decisive) {
             worlds[..=at].rotate_right(1);
         }
-        Some(Evidence { experiment, rows, candidates, base, worlds, is_open: decisive.is_some(), shown })
+        Some(Evidence {
+            experiment,
+            rows,
+            candidates,
+            engine,
+            others,
+            base,
+            worlds,
+            is_open: decisive.is_some(),
+            shown,
+        })
     }
 
     fn is_one_seed(&self) -> bool {
@@ -203,6 +244,13 @@ impl<'a> Evidence<'a> {
     /// Returns the policy with the smallest ratio in a world, the base if it is one of them.
     fn shortest(&self, world: usize) -> usize {
         self.smallest(self.candidates.iter().copied(), |of| self.ratio(world, of).or_infinite())
+    }
+
+    /// Returns the policy with the smallest ratio of those that the engine does not have and that are shorter than the base beyond chance.
+    fn elsewhere(&self) -> Option<usize> {
+        let ratio = |at: usize| self.ratio(0, at);
+        let shorter = self.others.iter().copied().filter(|at| ratio(*at).is_shorter());
+        shorter.min_by(|one, other| ratio(*one).or_infinite().total_cmp(&ratio(*other).or_infinite()))
     }
 
     /// Returns the policy with the smallest value; of equal ones the base, else the first.

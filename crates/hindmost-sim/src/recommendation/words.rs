@@ -21,6 +21,7 @@ pub(super) fn text(evidence: &Evidence<'_>, choice: &Choice) -> String {
         said.extend(words.assumption(policy));
     }
     if !matches!(choice, Choice::OneSeed { .. } | Choice::Unfinished { .. }) {
+        said.extend(words.elsewhere());
         said.extend(words.left_out());
         said.extend(words.unfinished());
         said.extend(words.deadlines());
@@ -118,7 +119,10 @@ impl Words<'_, '_> {
                 self.name(*shortest),
                 figures(*shortest)
             ),
-            Choice::Base { .. } => format!("{base}: no other policy has a shorter mean flowtime{at}"),
+            Choice::Base { .. } => {
+                let of_engine = self.0.engine.map_or(String::new(), |engine| format!(" of {}", engine.name));
+                format!("{base}: no other policy{of_engine} has a shorter mean flowtime{at}")
+            }
             Choice::Policy { policy, .. } => {
                 format!("{}, whose mean flowtime is {}", self.name(*policy), figures(*policy))
             }
@@ -253,6 +257,19 @@ impl Words<'_, '_> {
         let alone = evidence.rows[policy].set.is_empty();
         (independent && copies && alone)
             .then(|| "It assumes that copies of a task are slow independently of each other (correlation 0)".to_owned())
+    }
+
+    /// Names the best of the policies that the engine of the log does not have.
+    fn elsewhere(&self) -> Option<String> {
+        let (engine, at) = (self.0.engine?, self.0.elsewhere()?);
+        Some(format!(
+            "Of the policies that {} does not have, {} has the shortest mean flowtime: {} times that of {}{}, if Hindmost runs the jobs",
+            engine.name,
+            self.name(at),
+            self.with_interval(0, at),
+            self.name(self.0.base),
+            self.cost(at)
+        ))
     }
 
     fn left_out(&self) -> Option<String> {

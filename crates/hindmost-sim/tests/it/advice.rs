@@ -6,7 +6,7 @@ use hindmost_sim::cautions::{cautions, independent_copies, no_copies, unfinished
 use hindmost_sim::compare::policy_results;
 use hindmost_sim::driver::RunResult;
 use hindmost_sim::experiment::{Experiment, Results};
-use hindmost_sim::recommendation::recommendation;
+use hindmost_sim::recommendation::{OfEngine, recommendation};
 use hindmost_sim::scenario::Scenario;
 
 use crate::experiments::{experiment, run_on};
@@ -117,7 +117,7 @@ fn recommended_from(
     settings: &str,
     policies: &[Runs<'_>],
     others: &[(f64, &[Runs<'_>])],
-    decisive: Option<f64>,
+    (decisive, engine): (Option<f64>, Option<OfEngine>),
 ) -> Option<Recommendation> {
     let names: Vec<&str> = policies.iter().map(|(name, ..)| *name).collect();
     let mut experiment = experiment(&text(settings, "correlation = 0.3", &names));
@@ -134,11 +134,11 @@ fn recommended_from(
         versus_first: policy_results(&experiment, results, &[]).iter().map(|row| row.versus_first).collect(),
     });
     let beside = Beside { values: values.collect(), decisive };
-    recommendation(&experiment, &results, &rows, Some(&beside).filter(|_| !others.is_empty()))
+    recommendation(&experiment, &results, &rows, Some(&beside).filter(|_| !others.is_empty()), engine)
 }
 
 fn recommended(settings: &str, policies: &[Runs<'_>]) -> Option<Recommendation> {
-    recommended_from(settings, policies, &[], None)
+    recommended_from(settings, policies, &[], (None, None))
 }
 
 const LONG: &[&[f64]] = &[&[10.0, 20.0], &[12.0, 18.0], &[14.0, 30.0]];
@@ -165,6 +165,26 @@ fn the_shortest_policy_is_recommended_with_its_cost() {
     let found = recommended("", &[("none", HALF, 3.0), ("mantri", LONG, 2.0)]).unwrap();
     assert_eq!(found.policy.as_deref(), Some("none"));
     assert!(found.text.starts_with("none: no other policy has a shorter mean flowtime"), "{}", found.text);
+}
+
+#[test]
+fn a_policy_of_the_logs_engine_is_recommended() {
+    let compared = |policies: &[Runs<'_>]| {
+        let engine = OfEngine { name: "Spark", system: "spark" };
+        recommended_from("knowledge = \"age\"", policies, &[], (None, Some(engine))).unwrap()
+    };
+    let longer: &[&[f64]] = &[&[9.0, 18.0], &[10.8, 16.2], &[12.6, 27.0]];
+    let found = compared(&[("none", LONG, 2.0), ("mantri", HALF, 3.0), ("spark", longer, 2.0)]);
+    assert_eq!((found.policy.as_deref(), found.elsewhere.as_deref()), (Some("spark"), Some("mantri")));
+    let found = compared(&[("none", LONG, 2.0), ("mantri", HALF, 3.0), ("spark", LONG, 2.0)]);
+    assert_eq!(found.policy.as_deref(), Some("none"));
+    assert!(found.text.starts_with("none: no other policy of Spark has a shorter mean flowtime. "), "{}", found.text);
+    let other = "Of the policies that Spark does not have, mantri has the shortest mean flowtime: 0.500 (0.500 to 0.500) times that of none, \
+                 for 1.50 times its resource usage, if Hindmost runs the jobs";
+    assert!(found.text.contains(other), "{}", found.text);
+    // None but `none` is one of Spark.
+    let found = compared(&[("none", LONG, 2.0), ("mantri", HALF, 3.0)]);
+    assert_eq!((found.policy.as_deref(), found.elsewhere), (Some("mantri"), None));
 }
 
 /// Longer than [`HALF`] on two seeds, and shorter on the third.
@@ -234,7 +254,7 @@ fn exact_results_need_no_interval() {
     let results: Results =
         [("none", LONG, 1.0), ("mantri", HALF, 1.0)].iter().map(|of| runs(of)[..1].to_vec()).collect();
     let rows = policy_results(&experiment, &results, &[]);
-    let found = recommendation(&experiment, &results, &rows, None).unwrap();
+    let found = recommendation(&experiment, &results, &rows, None, None).unwrap();
     assert_eq!(found.policy.as_deref(), Some("mantri"));
     assert!(
         found.text.starts_with("mantri, whose mean flowtime is 0.500 times that of none, for 1.00 times"),
@@ -254,7 +274,7 @@ fn unfinished_jobs_are_named_and_many_of_them_prevent_a_recommendation() {
         let mut experiment = experiment.clone();
         experiment.seeds = vec![1, 2, 3];
         let rows = policy_results(&experiment, &results, &[]);
-        (recommendation(&experiment, &results, &rows, None).unwrap(), unfinished(&rows))
+        (recommendation(&experiment, &results, &rows, None, None).unwrap(), unfinished(&rows))
     };
     let (found, caution) = with(0);
     assert!(found.policy.is_some() && caution.is_none() && !found.text.contains("had not finished"));
@@ -350,7 +370,7 @@ fn decided_at(decisive: Option<f64>, own: [f64; 2], others: &[(f64, [f64; 2])]) 
         .collect();
     let others: Vec<(f64, &[Runs<'_>])> =
         others.iter().zip(&named[1..]).map(|((value, _), of)| (*value, &of[..])).collect();
-    recommended_from("knowledge = \"age\"", &named[0], &others, decisive).unwrap()
+    recommended_from("knowledge = \"age\"", &named[0], &others, (decisive, None)).unwrap()
 }
 
 #[test]

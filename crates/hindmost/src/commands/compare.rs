@@ -17,7 +17,7 @@ use hindmost_sim::cautions::{abandoned, cautions, independent_copies, no_copies,
 use hindmost_sim::compare::{offered_load, policy_results};
 use hindmost_sim::experiment::{Execution, Experiment, Jobs, Results, run_all};
 use hindmost_sim::pictures::{curves, shown_jobs};
-use hindmost_sim::recommendation::recommendation;
+use hindmost_sim::recommendation::{OfEngine, recommendation};
 use hindmost_sim::records;
 use hindmost_sim::scenario::full_key;
 use hindmost_sim::world_notes;
@@ -147,6 +147,8 @@ pub struct Comparisons<'a> {
     pub decisive: Option<f64>,
     /// The recorded times of the jobs of logs, and those of replays of the policies that ran.
     pub recorded: Vec<RecordedTime>,
+    /// The engine that wrote the logs, if it has a policy of its own.
+    pub engine: Option<OfEngine>,
     /// What the applications of logs spent their time on, for a page.
     pub applications: Vec<Diagnosis>,
 }
@@ -231,7 +233,7 @@ pub fn run(
             others.as_ref().and_then(|(plan, others)| plan.beside(&point.experiment, (results, &of_point), others));
         let beside = beside.map(|beside| Beside { decisive, ..beside });
         compares_correlations |= beside.is_some();
-        advice.extend(recommendation(&point.experiment, results, &of_point, beside.as_ref()));
+        advice.extend(recommendation(&point.experiment, results, &of_point, beside.as_ref(), about.engine));
         // In a sweep, the recommendation of each point has what the table would have of its policy.
         by_correlation = beside.filter(|_| point.set.is_empty()).map(|beside| beside.table(&point.experiment));
         rows.extend(of_point);

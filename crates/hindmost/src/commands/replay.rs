@@ -6,12 +6,13 @@ use std::sync::Arc;
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::metrics::RecordedTime;
 use hindmost_core::time::Time;
-use hindmost_forecast::world::{Engine, World};
+use hindmost_forecast::world::World;
 use hindmost_math::plain::Plain;
 use hindmost_policies::catalogue;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_sim::driver::Setup;
 use hindmost_sim::experiment::{Experiment, Jobs, default_placement};
+use hindmost_sim::recommendation::OfEngine;
 use hindmost_sim::scenario::{CommonPart, ReplaySettings, ScenarioError};
 
 use crate::cli::ReplayArgs;
@@ -50,7 +51,8 @@ pub fn run(args: &ReplayArgs) -> Outcome {
     for one in &all {
         notes.extend(one.notes.iter().map(|note| of_one(all.len() > 1, one, note)));
     }
-    notes.extend(policies_of_others(&all, &policies));
+    let engine = all.iter().find_map(|one| one.world.as_ref()?.engine.of_its_own());
+    notes.extend(policies_of_others(engine, &policies));
     let recorded_knowledge = common_knowledge(&all, &mut notes);
     notes.append(&mut of_policies);
     let experiment = |one: &Recorded, settings: ReplaySettings| {
@@ -90,7 +92,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
         _ => Vec::new(),
     };
     let applications = all.iter_mut().flat_map(|one| std::mem::take(&mut one.diagnoses)).collect();
-    let about = Comparisons { recorded, correlations: &shares, applications, ..Comparisons::default() };
+    let about = Comparisons { recorded, correlations: &shares, applications, engine, ..Comparisons::default() };
     compare::run(&points, &args.run, notes, &Subject::Logs(args), &about)
 }
 
@@ -260,18 +262,13 @@ fn common_knowledge(all: &[Recorded], notes: &mut Vec<String>) -> Knowledge {
 }
 
 /// Returns a note on policies that what wrote the logs does not have, so that no setting of it is compared that `advise` recommends.
-fn policies_of_others(all: &[Recorded], policies: &[PolicySpec]) -> Option<String> {
-    let of_engine = |engine: Engine| match engine {
-        Engine::Spark => Some(("Spark", "spark")),
-        Engine::Hadoop => Some(("Hadoop", "hadoop")),
-        Engine::Hindmost | Engine::Other(_) => None,
-    };
-    let engine = all.iter().find_map(|one| of_engine(one.world.as_ref()?.engine))?;
-    let (name, own) = engine;
-    policies.iter().any(|policy| policy.system != "none" && policy.system != own).then(|| {
+fn policies_of_others(engine: Option<OfEngine>, policies: &[PolicySpec]) -> Option<String> {
+    let engine = engine?;
+    let OfEngine { name, system } = engine;
+    policies.iter().any(|policy| !engine.has(&policy.system)).then(|| {
         format!(
-            "{name} has no policy but none and {own}, so that the others, if one is recommended, are for a run of the jobs by Hindmost; \
-             `hindmost advise` says what the settings of {name} would gain"
+            "{name} has no policy but none and {system}; the others are for a run of the jobs by Hindmost. `hindmost advise` says what the \
+             settings of {name} would gain"
         )
     })
 }

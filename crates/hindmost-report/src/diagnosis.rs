@@ -3,14 +3,15 @@
 mod nodes;
 
 use hindmost_core::metrics::{
-    Cause, Diagnosis, DiagnosisTotal, FailureCost, FinishedLast, LostWork, NoJobTime, SlowNode, Spent, StragglerCause,
-    StragglersByCause, TaskTime, TimePart, TotalPart, Unsuccessful, Variance, Waited, WallTime, Workers,
+    Cause, Diagnosis, DiagnosisTotal, FailedJob, FailureCost, FinishedLast, LostWork, NoJobTime, SlowNode, Spent,
+    StragglerCause, StragglersByCause, TaskTime, TimePart, TotalPart, Unsuccessful, Variance, Waited, WallTime,
+    Workers,
 };
 
 use crate::advice::add_advice;
 use crate::document::{Document, Form, Role};
 use crate::table::{Column, named, narrowed};
-use crate::text::{counted, duration, escaped, grouped, name, percent, wrapped};
+use crate::text::{capitalised, counted, duration, escaped, grouped, name, percent, wrapped};
 pub(crate) use nodes::{failing_nodes, nodes};
 
 /// Largest number of slow nodes that are named.
@@ -67,6 +68,10 @@ fn cure(what: Spent, diagnosis: &Diagnosis) -> Option<&'static str> {
         }
         Spent::Retries if diagnosis.lost.failed > 0.0 => {
             "work is done again: the causes of the failures are worth more than any copy"
+        }
+        Spent::Retries if diagnosis.lost.killed <= 0.0 => {
+            "work is done again that had succeeded: its output was lost, or the same tasks were run once more; why is worth more than \
+             any copy"
         }
         Spent::Retries => {
             "work is done again although no attempt failed: attempts were killed, or they or their outputs were lost, and why \
@@ -145,6 +150,7 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
     document.paragraph_as(Role::Finding, whole(diagnosis, wall_time));
     document.paragraphs(Role::Finding, failing_nodes(diagnosis));
     document.paragraphs(Role::Finding, diagnosis.unsuccessful.map(unsuccessful));
+    document.paragraphs(Role::Finding, failed_jobs(&diagnosis.failed_jobs));
     document.gap();
     document.laid_out(table(COLUMNS, &wall_time.parts, |part| part.what, width));
     document.gap();
@@ -178,6 +184,19 @@ pub(crate) fn unsuccessful(ended: Unsuccessful) -> &'static str {
         Unsuccessful::Killed => "It was killed.",
         Unsuccessful::Unfinished => "The log has no end of it.",
     }
+}
+
+/// Which phases ended jobs, by their failure.
+pub(crate) fn failed_jobs(failed: &[FailedJob]) -> Option<String> {
+    let because = |one: &FailedJob| {
+        let phase = one.name.clone().unwrap_or_else(|| format!("phase {}", one.phase));
+        format!("{} failed because {} did: {}", escaped(&one.job), escaped(&phase), escaped(&one.reason))
+    };
+    let mut said: Vec<String> = failed.iter().take(REASONS).map(because).collect();
+    if failed.len() > REASONS {
+        said.push(format!("{} more failed", counted((failed.len() - REASONS) as u64, "job")));
+    }
+    (!said.is_empty()).then(|| format!("{}.", capitalised(&said.join("; "))))
 }
 
 /// What the log says that the machine time of attempts went into, apart from their work.

@@ -257,7 +257,8 @@ fn speculation(findings: &Findings) -> Option<String> {
     if time.repeated > 0.0 {
         let gap = if said.is_empty() { "" } else { " " };
         said += &format!(
-            "{gap}Attempts that ran again because outputs had been lost took {}, {} of all machine time.",
+            "{gap}Attempts that began after their task had succeeded took {}, {} of all machine time: its output was lost, or the work was run \
+             again.",
             duration(time.repeated),
             percent(time.repeated / time.total)
         );

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hindmost_core::journal::Header;
-use hindmost_core::metrics::{SlowNode, Unsuccessful, Workers};
+use hindmost_core::metrics::{FailedJob, SlowNode, Unsuccessful, Workers};
 use hindmost_core::power::PowerModel;
 use hindmost_core::resources::Resources;
 use hindmost_core::workload::WorkloadJob;
@@ -42,6 +42,8 @@ pub struct Recording {
     pub to: Option<f64>,
     /// How it ended, if the log says that it did not succeed.
     pub unsuccessful: Option<Unsuccessful>,
+    /// The jobs within it that failed because a phase did, in the order of their ends, at most 100.
+    pub failed_jobs: Vec<FailedJob>,
     /// Settings of the engine.
     pub settings: BTreeMap<String, String>,
     /// Number of jobs that the log names.

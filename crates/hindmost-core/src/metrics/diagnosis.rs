@@ -34,6 +34,9 @@ pub struct Diagnosis {
     pub workers: Workers,
     /// How it ended, if the log says that it did not succeed.
     pub unsuccessful: Option<Unsuccessful>,
+    /// The jobs within it that failed because a phase did, in the order of their ends, at most 100; left out if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed_jobs: Vec<FailedJob>,
     /// The wall time and what it was spent on; `None` if the log has no times.
     pub wall_time: Option<WallTime>,
     /// The slots over time; `None` if the log has no times.
@@ -153,6 +156,20 @@ pub enum Unsuccessful {
     Killed,
     /// The log has no end of it.
     Unfinished,
+}
+
+/// A job that failed because a phase did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FailedJob {
+    /// Name of the job, with its description.
+    pub job: String,
+    /// Number of the phase that failed.
+    pub phase: u32,
+    /// Name of the phase; `None` if the log has none.
+    pub name: Option<String>,
+    /// Why the last attempt of it failed that did.
+    pub reason: String,
 }
 
 /// Machine time of all attempts, and the parts of it that the log gives; 0 where it does not. In seconds.

@@ -179,6 +179,8 @@ pub struct Durations {
     pub p95: Option<f64>,
     /// Longest duration.
     pub max: Option<f64>,
+    /// True if there are so many tasks that p50 and p95 may be approximate; so may be when the wait for the last tasks began.
+    pub are_approximate: bool,
 }
 
 impl Durations {

@@ -17,9 +17,10 @@ pub use comparison::{Comparison, Copies, Disturbances, OfferedLoad, PolicyResult
 pub use curves::{Cdf, PolicyCurves, ShownJob};
 pub use deadlines::{Deadlines, SignedLateness};
 pub use diagnosis::{
-    Advice, Cause, Diagnosis, DiagnosisTotal, FailingNode, FailureCost, FinishedLast, LostWork, NoJobTime, PerhapsSlow,
-    PhaseTime, Recommended, SettingChange, SingleTasks, StragglerCause, StragglersByCause, StragglersOfPhase, TaskTime,
-    TimePart, TotalPart, Unsuccessful, Untested, Variance, VarianceShare, Waited, WallTime, Workers,
+    Advice, Cause, Diagnosis, DiagnosisTotal, FailedJob, FailingNode, FailureCost, FinishedLast, LostWork, NoJobTime,
+    PerhapsSlow, PhaseTime, Recommended, SettingChange, SingleTasks, StragglerCause, StragglersByCause,
+    StragglersOfPhase, TaskTime, TimePart, TotalPart, Unsuccessful, Untested, Variance, VarianceShare, Waited,
+    WallTime, Workers,
 };
 pub use energy::{Energy, EnergyParts, EnergySource, EnergyUse, LiveEnergy, NodesEnergy};
 pub use findings::{

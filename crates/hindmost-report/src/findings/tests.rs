@@ -17,7 +17,13 @@ fn phase(number: u32, name: &str, tasks: u64, waited: f64) -> PhaseFinding {
         machine_time: MachineTime::default(),
         start: Some(0.0),
         finish: Some(100.0),
-        durations: Durations { mean: Some(12.0), p50: Some(10.0), p95: Some(30.0), max: Some(1234.5) },
+        durations: Durations {
+            mean: Some(12.0),
+            p50: Some(10.0),
+            p95: Some(30.0),
+            max: Some(1234.5),
+            are_approximate: false,
+        },
         waiting: Waiting { seconds: waited, share: Some(waited / 100.0) },
         stragglers: Stragglers { tasks: 9, excess_seconds: 100.0, skew: 4, slow_node: 3, other: 2, unclassified: 0 },
         skew: Some(Skew {
@@ -332,4 +338,44 @@ fn phases_of_few_tasks_are_not_judged_without_a_word() {
         crate::diagnosis::small_phases(&one).is_some()
     };
     assert_eq!([of(3, 0), of(4, 0), of(3, 1)], [true, false, false]);
+}
+
+#[test]
+fn work_that_ran_again_after_it_had_succeeded_is_called_so() {
+    use hindmost_core::metrics::{Diagnosis, Spent, TimePart};
+    let mut found = findings();
+    found.machine_time = MachineTime { total: 10.0, winners: 5.0, repeated: 5.0, ..MachineTime::default() };
+    let said = super::speculation(&found).unwrap();
+    assert!(said.contains("began after their task had succeeded took 5.00 s, 50.0% of all machine time"), "{said}");
+    let mut one = Diagnosis::default();
+    one.lost.repeated = 5.0;
+    let part = |what| TimePart {
+        what,
+        seconds: 5.0,
+        share: 0.5,
+        used_share: None,
+        first_wave_share: None,
+        lost_share: None,
+        phases: Vec::new(),
+        single_tasks: None,
+    };
+    let cure = |one: &Diagnosis| crate::diagnosis::cure_of_part(&part(Spent::Retries), one).unwrap();
+    assert!(cure(&one).starts_with("retries (50.0%): work is done again that had succeeded"), "{}", cure(&one));
+    one.lost.killed = 1.0;
+    assert!(cure(&one).contains("attempts were killed, or they or their outputs were lost"), "{}", cure(&one));
+}
+
+#[test]
+fn the_phase_whose_failure_ended_a_job_is_named() {
+    use hindmost_core::metrics::FailedJob;
+    let of = |number: u32| FailedJob {
+        job: format!("job {number}: nightly"),
+        phase: 2,
+        name: Some("stage 2: collect at a.py:9".to_owned()),
+        reason: "ExceptionFailure: ValueError".to_owned(),
+    };
+    let said = |jobs: u32| crate::diagnosis::failed_jobs(&(0..jobs).map(of).collect::<Vec<_>>());
+    let one = "Job 0: nightly failed because stage 2: collect at a.py:9 did: ExceptionFailure: ValueError";
+    assert_eq!((said(0), said(1)), (None, Some(format!("{one}."))));
+    assert!(said(7).unwrap().ends_with("; 2 jobs more failed."), "{:?}", said(7));
 }

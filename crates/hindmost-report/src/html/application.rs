@@ -9,8 +9,8 @@ use hindmost_core::metrics::{
 use super::{glossary, name, sentence};
 use crate::advice::add_advice;
 use crate::diagnosis::{
-    AGAIN, COLUMNS, WORTH, after_failure, cause, cure_of_part, cure_with, details, failing_nodes, last, lost, mostly,
-    nodes, small_phases, spent, stragglers, task_itself, task_time, title, unsuccessful, whole,
+    AGAIN, COLUMNS, WORTH, after_failure, cause, cure_of_part, cure_with, details, failed_jobs, failing_nodes, last,
+    lost, mostly, nodes, small_phases, spent, stragglers, task_itself, task_time, title, unsuccessful, whole,
 };
 use crate::document::{Document, Form, Frame, Picture, Role, Table, Text};
 use crate::figures::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
@@ -99,7 +99,13 @@ pub(super) fn add_findings(document: &mut Document, one: &Diagnosis) {
     let ended = one.unsuccessful.map(|ended| unsuccessful(ended).to_owned());
     let slow_nodes = nodes(one).filter(|_| !one.slow_nodes.is_empty());
     let details = worth().flat_map(|part| details(part, time, one));
-    let first = failing_nodes(one).into_iter().chain(ended).chain(slow_nodes).chain(cures).chain(details);
+    let first = failing_nodes(one)
+        .into_iter()
+        .chain(ended)
+        .chain(failed_jobs(&one.failed_jobs))
+        .chain(slow_nodes)
+        .chain(cures)
+        .chain(details);
     document.list(first.chain(task_time(&one.task_time)).chain(lost(one, time)));
     if let Some(timeline) = &one.timeline {
         document.heading(3, "Slots over time");

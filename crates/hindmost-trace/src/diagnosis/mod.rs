@@ -68,6 +68,7 @@ pub(crate) fn diagnose_with(recording: &Recording, with_variance: bool) -> Diagn
         all_tasks: recording.phases.iter().map(|phase| phase.size().max(phase.winners().count() as u64)).sum(),
         workers: recording.workers,
         unsuccessful: recording.unsuccessful,
+        failed_jobs: recording.failed_jobs.clone(),
         wall_time,
         timeline,
         task_time: last::task_time(recording),

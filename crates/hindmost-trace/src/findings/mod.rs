@@ -38,7 +38,7 @@ const MOST_HELD: usize = 24 << 20;
 /// The most phases whose findings are kept.
 const PHASES: usize = 256;
 /// The most phases that are remembered after their findings were dropped, so that a later part does not begin a new phase.
-const GONE: usize = 4096;
+const GONE: usize = 1 << 18;
 
 /// Gathers the findings of a log from the recordings and diagnoses of its applications.
 #[derive(Debug, Default)]

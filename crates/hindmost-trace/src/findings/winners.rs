@@ -82,7 +82,8 @@ impl Winners {
             Some(many) => (many.sketch.median(), many.sketch.quantile(0.95)),
             None => (median(&mut self.seconds()), quantile(&mut self.seconds(), 0.95)),
         };
-        Durations { mean: Some(self.sum / self.count as f64), p50, p95, max: Some(self.max) }
+        let are_approximate = self.many.is_some();
+        Durations { mean: Some(self.sum / self.count as f64), p50, p95, max: Some(self.max), are_approximate }
     }
 
     pub(super) fn fit(&self) -> Fit {

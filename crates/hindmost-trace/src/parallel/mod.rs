@@ -23,13 +23,23 @@ use cautions::{Numbers, Times};
 
 /// Fields that each job log has.
 const NEEDED: &[&str] = &["seq", "host", "starttime", "jobruntime"];
+/// The header, which a log that began with `--joblog +FILE` lacks.
+const HEADER: &str = "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand";
 
 /// The reader.
 pub(crate) const READER: Rows<'static> = Rows { format: TaskFormat::Parallel, is_one, in_folders: None, read: &read };
 
 /// Returns whether a log with this beginning is a job log.
 fn is_one(beginning: &[u8]) -> bool {
-    Header::find(beginning, NEEDED).is_some()
+    header(beginning).is_some()
+}
+
+/// Returns the header of a log with this beginning; if its first line is a row, the one that is missing.
+fn header(beginning: &[u8]) -> Option<Header> {
+    let first = beginning.split(|byte| *byte == b'\n').next().map(String::from_utf8_lossy)?;
+    let fields: Vec<&str> = first.splitn(9, '\t').collect();
+    let is_row = fields.len() == 9 && (0..8).all(|at| (at == 1) != number(fields[at].trim()).is_some());
+    if is_row { Header::missing(HEADER) } else { Header::find(beginning, NEEDED) }
 }
 
 /// Reads a job log.
@@ -37,7 +47,7 @@ fn is_one(beginning: &[u8]) -> bool {
 /// # Errors
 /// If reading fails.
 fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(), TraceError> {
-    let header = Header::find(window.held(), NEEDED).ok_or_else(|| TraceError::NoAttempt {
+    let header = header(window.held()).ok_or_else(|| TraceError::NoAttempt {
         name: name.to_owned(),
         format: TaskFormat::Parallel.name(),
         why: ": it has no header".to_owned(),

@@ -212,6 +212,7 @@ struct Columns {
     id: Option<usize>,
     raw_id: Option<usize>,
     name: Option<usize>,
+    command: Option<usize>,
     state: Option<usize>,
     exit: Option<usize>,
     submit: Option<usize>,
@@ -232,6 +233,7 @@ impl Columns {
             id: place(&["jobid", "jobidraw"]),
             raw_id: place(&["jobidraw"]),
             name: place(&["jobname"]),
+            command: place(&["submitline"]),
             state: place(&["state"]),
             exit: place(&["exitcode"]),
             submit: place(&["submit"]),
@@ -252,6 +254,7 @@ impl Columns {
         Job {
             id: if JobId::of(&id).is_some() { id } else { text(self.raw_id) },
             name: text(self.name),
+            command: text(self.command),
             state: text(self.state),
             exit: text(self.exit),
             submit: text(self.submit),

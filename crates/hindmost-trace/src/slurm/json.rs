@@ -32,6 +32,7 @@ pub(super) fn is_one(beginning: &[u8]) -> bool {
 struct Found {
     job_id: Value,
     name: Value,
+    submit_line: Value,
     array: Value,
     time: Value,
     state: Value,
@@ -83,6 +84,7 @@ impl Found {
         Job {
             id: self.id(),
             name: text(&self.name),
+            command: text(&self.submit_line),
             state: text(&self.state["current"]),
             exit: format!("{}:{}", or_0(code), or_0(signal)).into(),
             submit: time("submission"),

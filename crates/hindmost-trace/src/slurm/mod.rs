@@ -4,13 +4,14 @@
 //! | --- | --- |
 //! | `form.rs` | rows with a delimiter or aligned, with a header or without |
 //! | `json.rs` | jobs of `sacct --json` |
+//! | `kinds.rs` | jobs of one name that do different work, by what submitted them |
 //! | `times.rs` | when a job could start, started and ended: suspension, changes of the clock, holds |
 //!
 //! | Slurm | here |
 //! | --- | --- |
 //! | all of the output | one application |
 //! | job array | job, and a phase whose tasks are the elements of the array |
-//! | any other job | job with one task; jobs with the same name are compared as one phase |
+//! | any other job | job with one task; jobs with the same name, and of one kind, are compared as one phase |
 //! | row of a job | attempt; with `--duplicates` a requeued job has several |
 //! | step (`12.batch`, `12.extern`, `12.0`) | left out: it is part of its job |
 //! | job that was cancelled before it started | counted in a warning, no attempt |
@@ -21,6 +22,7 @@
 
 mod form;
 mod json;
+mod kinds;
 mod times;
 
 use std::borrow::Cow;
@@ -33,6 +35,7 @@ use crate::tasks::row::{Row, state};
 use crate::tasks::units::{is_given, no_time, number, time};
 use crate::tasks::{Collector, Rows, Rules};
 use form::Form;
+use kinds::Kinds;
 use times::Times;
 
 /// How to get output that can be read. Seconds since 1970 do not change with the clock.
@@ -53,6 +56,8 @@ fn is_one(beginning: &[u8]) -> bool {
 pub(super) struct Job<'a> {
     id: Cow<'a, str>,
     name: Cow<'a, str>,
+    /// The command that submitted it.
+    command: Cow<'a, str>,
     state: Cow<'a, str>,
     exit: Cow<'a, str>,
     submit: Cow<'a, str>,
@@ -98,6 +103,7 @@ fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(),
 #[derive(Debug, Default)]
 struct Jobs {
     times: Times,
+    kinds: Kinds,
     /// How many jobs were cancelled before they started.
     never_started: u64,
     phase: String,
@@ -146,7 +152,11 @@ impl Jobs {
             self.job.push_str(name);
         }
         // An array is a phase of its own; other jobs with the same name are compared with each other.
-        self.phase.push_str(if id.index.is_some() { &self.job } else { name });
+        if id.index.is_some() {
+            self.phase.push_str(&self.job);
+        } else {
+            self.kinds.add(name, &found.command, &mut self.phase);
+        }
         collector.add(
             line,
             &Row {
@@ -178,6 +188,7 @@ impl Jobs {
             ));
         }
         self.times.end(collector);
+        self.kinds.end(collector);
     }
 }
 

@@ -38,6 +38,8 @@ pub(super) struct Times {
     suspended_long: Vec<(f64, f64)>,
     /// How many attempts ran while the clock changed.
     changed: u64,
+    /// How many end before they start although the clock did not change by half hours, and of how many of them Elapsed says how long they ran.
+    backwards: (u64, u64),
     clock: Clock,
 }
 
@@ -74,10 +76,14 @@ impl Times {
         if let Some(last) = end.filter(|_| ended == Some(Ended::Interrupted) || job.state.starts_with("NODE_FAIL")) {
             self.interrupted.insert((&*job.id).into(), last);
         }
-        if let (Some(last), Some(took), true) = (end, took, ended.is_some()) {
+        let is_local = job.start.as_deref().is_some_and(|text| number(text).is_none());
+        match (end, took, ended) {
+            (Some(last), None, Some(_)) if last < began => self.backwards.0 += 1,
             // Seconds since 1970 do not change with the clock.
-            let is_local = job.start.as_deref().is_some_and(|text| number(text).is_none());
-            self.stopped(&mut ran, (began, last), took, duration(&job.suspended, None).unwrap_or(0.0), is_local);
+            (Some(last), Some(took), Some(_)) => {
+                self.stopped(&mut ran, (began, last), took, duration(&job.suspended, None).unwrap_or(0.0), is_local);
+            }
+            _ => {}
         }
         ran
     }
@@ -107,6 +113,13 @@ impl Times {
         } else if end >= start && beyond <= -ROUNDING {
             // Nothing explains that it ran for longer than from its start to its end.
             return;
+        } else if end < start {
+            self.backwards.0 += 1;
+            if took == 0.0 {
+                // Slurm has no negative Elapsed.
+                return;
+            }
+            self.backwards.1 += 1;
         }
         if suspended > 0.0 {
             self.suspended.0 += 1;
@@ -134,6 +147,24 @@ impl Times {
             collector.issues.note(format!(
                 "{attempts} suspended, for {seconds:.0} s together. {their} without that time, and counted back from the end, because \
                  sacct does not say when jobs were suspended.",
+            ));
+        }
+        let (backwards, known) = self.backwards;
+        if backwards > 0 {
+            let (attempts, their) = if backwards == 1 {
+                ("1 attempt ends before it starts".to_owned(), "it")
+            } else {
+                (format!("{backwards} attempts end before they start"), "they")
+            };
+            let ends = match known {
+                0 => "The log does not say how long.".to_owned(),
+                _ if known == backwards => "Ends follow from the start and Elapsed.".to_owned(),
+                _ => format!(
+                    "Of {known}, the end follows from the start and Elapsed; of the others, the log does not say how long."
+                ),
+            };
+            collector.issues.note(format!(
+                "{attempts}: the clock went back while {their} ran. {ends} Times between jobs before and after it are wrong by as much."
             ));
         }
         if self.changed == 0 {
@@ -207,6 +238,17 @@ mod tests {
         assert_eq!(ran(&mut times, "10:00:05", "09:01:25", "00:01:00", "00:00:20"), (20.0, 25.0, 85.0));
         assert_eq!(times.changed, 2);
         assert!(times.clock.first_after().is_none());
+    }
+
+    #[test]
+    fn attempts_that_end_before_they_start_are_counted() {
+        let mut times = Times::default();
+        // The clock was set back by 400 s. Slurm says that the job ran for no time at all, or there is no such column.
+        assert_eq!(ran(&mut times, "10:10:00", "10:03:50", "00:00:30", ""), (0.0, 600.0, 630.0));
+        for elapsed in ["00:00:00", ""] {
+            assert_eq!(ran(&mut times, "10:10:00", "10:03:50", elapsed, ""), (0.0, 600.0, 230.0));
+        }
+        assert_eq!((times.backwards, times.changed, times.suspended.0), ((3, 1), 0, 0));
     }
 
     #[test]

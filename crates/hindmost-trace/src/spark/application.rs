@@ -164,6 +164,13 @@ impl Application {
         self.jobs.start(event);
     }
 
+    /// Records why a job failed that ends.
+    pub(super) fn job_failed(&self, event: &JobEnd, recording: &mut RecordingBuilder) {
+        if let Some((name, stages)) = self.jobs.running(event.id.id()) {
+            recording.job_failed(name, stages.filter(|stage| self.stages.has_failed(*stage)));
+        }
+    }
+
     pub(super) fn job_end(&mut self, event: &JobEnd, recording: &mut RecordingBuilder) {
         self.saw(event.time);
         for id in self.jobs.end(event.id.id()) {

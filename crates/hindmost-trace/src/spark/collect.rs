@@ -13,6 +13,7 @@ use super::second_ends::{Earlier, HeldEnds};
 use super::tally::Tally;
 use super::task_end::{End, Metrics, TaskEnd, TaskMetrics, Unread};
 use crate::reading::causes::Causes;
+use crate::reading::json::behind_key;
 use crate::recorder::Recorder;
 
 #[derive(Debug)]
@@ -131,6 +132,9 @@ impl Collector {
             Kind::JobEnd => {
                 let event: JobEnd = parse(line)?;
                 recording.job_ended(event.id.id(), event.time.instant());
+                if behind_key(line, r#""Result""#).is_some_and(|result| result.starts_with(br#""JobFailed""#)) {
+                    open.job_failed(&event, recording);
+                }
                 open.job_end(&event, recording);
             }
             Kind::ExecutorAdded => open.executor_added(&parse(line)?),

@@ -101,6 +101,12 @@ impl Jobs {
         })
     }
 
+    /// Returns the name of a job that has not ended, and the stages that it lists.
+    pub(super) fn running(&self, id: Option<u32>) -> Option<(&str, impl Iterator<Item = u32>)> {
+        let job = self.active.iter().find(|job| Some(job.id) == id)?;
+        Some((&*job.name, job.stages.iter().map(|(id, _)| *id)))
+    }
+
     /// Ends a job. Returns the stages that this job lists and no other active job lists.
     pub(super) fn end(&mut self, id: Option<u32>) -> Vec<u32> {
         let Some(at) = self.active.iter().position(|job| Some(job.id) == id) else {

@@ -66,7 +66,7 @@ pub(super) const LOST: &str = "another attempt succeeded";
 /// The cause of the end of an attempt whose stage, or whose job, was cancelled.
 const CANCELLED: &str = "stage cancelled";
 /// The cause of the end of an attempt whose stage was given up because attempts of it, or of another stage of its job, failed.
-const STAGE_FAILED: &str = "stage failed";
+pub(super) const STAGE_FAILED: &str = "stage failed";
 
 /// Returns why attempts of a stage were killed that ended with this failure reason. `None` stands for a stage whose reason is not known.
 pub(super) fn of_given_up_stage(failure: Option<&str>) -> &'static str {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hindmost_core::metrics::FailedJob;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::fields::{Settings, StageInfo};
@@ -43,6 +44,9 @@ const SETTINGS: [&str; 24] = [
 /// The largest number of characters of a stage's name.
 const LONGEST: usize = 120;
 
+/// The most jobs that failed that are kept.
+const FAILED_JOBS: usize = 100;
+
 /// The most running attempts that are kept. A log may lack the ends of many.
 const RUNNING: usize = 1 << 16;
 
@@ -56,6 +60,8 @@ pub(super) struct RecordingBuilder {
     jobs: FxHashMap<u32, usize>,
     /// Attempts that have not ended so far, by task id.
     running: FxHashMap<u32, Started>,
+    /// When the last attempt of each stage failed, and why.
+    failed: FxHashMap<u32, (f64, String)>,
     /// Attempts whose times are not known, by stage.
     without_times: FxHashMap<u32, Vec<AttemptRow>>,
     /// Prefix of the names of the current application's jobs.
@@ -104,6 +110,22 @@ impl RecordingBuilder {
         if let (Some(at), Some(time)) = (id.and_then(|id| self.jobs.get(&id)), time) {
             self.recording.active[*at].1.get_or_insert(seconds(time));
         }
+    }
+
+    /// Records which of the stages that failed ended a job: the one in which an attempt failed last.
+    pub(super) fn job_failed(&mut self, name: &str, stages: impl Iterator<Item = u32>) {
+        let failed = stages.filter_map(|stage| Some((stage, self.failed.get(&stage)?)));
+        let last = failed.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0));
+        let Some((stage, (_, reason))) = last.filter(|_| self.recording.failed_jobs.len() < FAILED_JOBS) else {
+            return;
+        };
+        let phase = self.stages.get(&stage).and_then(|at| self.recording.phases.get(*at));
+        self.recording.failed_jobs.push(FailedJob {
+            job: format!("{}{name}", self.prefix),
+            phase: stage,
+            name: phase.and_then(|phase| phase.name.clone()),
+            reason: reason.clone(),
+        });
     }
 
     pub(super) fn settings(&mut self, event: Settings<'_>) {
@@ -179,7 +201,9 @@ impl RecordingBuilder {
             return;
         }
         if row.ended == Ended::Failed {
-            self.recording.failed(&of_failure(event.reason.as_ref()), row.seconds());
+            let reason = of_failure(event.reason.as_ref());
+            self.recording.failed(&reason, row.seconds());
+            self.failed.insert(stage, (row.end, reason));
         }
         self.phase(stage).rows.push(row);
     }
@@ -255,6 +279,7 @@ impl RecordingBuilder {
         let mut without_times = std::mem::take(&mut self.without_times);
         self.stages.clear();
         self.jobs.clear();
+        self.failed.clear();
         for phase in &mut recording.phases {
             phase.without_times = without_times.remove(&phase.phase).unwrap_or_default();
         }

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::fields::StageInfo;
 use super::id_sets::RangeSet;
 use super::jobs::Jobs;
-use super::reasons::of_given_up_stage;
+use super::reasons::{STAGE_FAILED, of_given_up_stage};
 use super::stage::{Counted, Found, Stage};
 use super::tally::Tally;
 
@@ -101,6 +101,11 @@ impl Stages {
     /// Returns whether the submission of an attempt failed or was cancelled.
     pub(super) fn gave_up(&self, attempt: Counted) -> bool {
         self.held.get(&attempt.stage).is_some_and(|stage| stage.gave_up(attempt))
+    }
+
+    /// Returns whether a submission of a stage failed, and was not cancelled.
+    pub(super) fn has_failed(&self, stage: u32) -> bool {
+        self.held.get(&stage).and_then(|stage| stage.given_up) == Some(STAGE_FAILED)
     }
 
     /// Returns why attempts of a stage were killed whose submission failed or was cancelled.

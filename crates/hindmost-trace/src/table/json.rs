@@ -1,13 +1,13 @@
-//! Takes the values of named keys from a JSON object.
+//! Takes the values of named keys from a JSON object, or all values of an array.
 
 use std::fmt;
 
 use rustc_hash::FxHashMap;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::reading::json::parse_cleaned;
 
-/// Reads objects, and keeps the values of known keys.
+/// Reads objects, and keeps the values of known keys; or arrays, which have a value for each key.
 #[derive(Debug)]
 pub(super) struct Objects {
     places: FxHashMap<String, usize>,
@@ -21,7 +21,7 @@ impl Objects {
         Objects { values: vec![String::new(); keys.len()], places }
     }
 
-    /// Reads an object; returns why it can't be read.
+    /// Reads an object or an array; returns why it can't be read.
     pub(super) fn read(&mut self, object: &str) -> Result<&[String], String> {
         self.values.iter_mut().for_each(String::clear);
         let mut json = serde_json::Deserializer::from_str(object);
@@ -100,7 +100,7 @@ impl<'de> DeserializeSeed<'de> for Object<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
+        deserializer.deserialize_any(self)
     }
 }
 
@@ -109,6 +109,21 @@ impl<'de> Visitor<'de> for Object<'_> {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let width = self.values.len();
+        let mut found = 0;
+        while let Some(value) = self.values.get_mut(found)
+            && items.next_element_seed(Scalar(value))?.is_some()
+        {
+            found += 1;
+        }
+        while items.next_element::<IgnoredAny>()?.is_some() {
+            found += 1;
+        }
+        let why = || A::Error::custom(format_args!("it has {found} values, and the header has {width}"));
+        if found == width { Ok(()) } else { Err(why()) }
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {

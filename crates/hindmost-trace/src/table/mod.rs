@@ -1,4 +1,4 @@
-//! Reads tables of tasks: CSV, TSV, fields separated by bars or semicolons, and JSON lines.
+//! Reads tables of tasks: CSV, TSV, fields separated by bars or semicolons, and JSON lines, of objects or of arrays under one of names.
 //!
 //! A row is an attempt. The columns are those that [`Columns`] names, or those with usual names. Only start and end of an
 //! attempt, or one of them and its duration, are needed.
@@ -66,7 +66,8 @@ pub(crate) fn is_one(beginning: &[u8]) -> bool {
     let text = String::from_utf8_lossy(beginning);
     let trimmed = text.trim_start();
     if trimmed.starts_with(['{', '[']) {
-        return first_object(trimmed).is_some_and(|keys| has_needed(&keys, &Columns::default()));
+        let header = names_in_array(text.as_bytes()).or_else(|| first_object(trimmed));
+        return header.is_some_and(|keys| has_needed(&keys, &Columns::default()));
     }
     let Some((header, delimiter)) = header_of(trimmed) else { return false };
     let mut fields = Fields::default();
@@ -91,17 +92,31 @@ fn has_needed(header: &[String], columns: &Columns) -> bool {
     Places::find(&header, columns).is_ok_and(|places| places.missing().is_none())
 }
 
-/// Returns the first line that is neither blank nor a comment, and its delimiter.
+/// Returns the first line that is no comment, and its delimiter.
 fn header_of(text: &str) -> Option<(&str, char)> {
     let line = text.lines().find(|line| !is_comment(line))?;
     let line = line.trim_start_matches('#');
     Some((line, delimiter(line)?))
 }
 
+/// Returns whether a line before the first row is none of the table's: it is blank, a comment or a rule.
 fn is_comment(line: &str) -> bool {
     let text = line.trim();
     // A header may begin with this sign, too.
-    text.is_empty() || text.starts_with('#') && delimiter(text).is_none()
+    text.is_empty() || text.starts_with('#') && delimiter(text).is_none() || is_rule(line)
+}
+
+/// Returns whether a line only rules off the header or the rows, as databases and Markdown do: `|---|:--:|`, `----+----`, `+----+----+`.
+fn is_rule(line: &str) -> bool {
+    line.contains("--") && line.bytes().all(|byte| b"-+|: ".contains(&byte))
+}
+
+/// Returns the names in the array that is the first line of a text, if that is one of texts.
+fn names_in_array(held: &[u8]) -> Option<Vec<String>> {
+    let mut lines = held.split(|byte| *byte == b'\n').map(|line| line.trim_ascii());
+    let first = lines.find(|line| !line.is_empty() && *line != b"[")?;
+    let names: Vec<String> = serde_json::from_slice(first.strip_suffix(b",").unwrap_or(first)).ok()?;
+    (!names.is_empty()).then(|| names.iter().map(|name| name.trim().to_owned()).collect())
 }
 
 /// Returns the keys of the first object of a text, with those of the objects that follow it on its first lines.
@@ -201,7 +216,7 @@ pub(crate) fn read(
     let mut begun = false;
     let width = header.len();
     lines::each(window, name, collector, |collector, line, text, terminated| {
-        if !begun && is_comment(text) {
+        if !begun && is_comment(text) || is_rule(text) {
             return Ok(());
         }
         let Some(row) = joined.add(text, delimiter) else { return Ok(()) };
@@ -243,20 +258,30 @@ fn read_objects(
     columns: &Columns,
     collector: &mut Collector,
 ) -> Result<(), TraceError> {
-    let header = match enter(&mut window, columns) {
-        Ok(path) => {
-            if let Some(path) = path {
-                collector.issues.note(format!("The rows are the objects within {path:?}."));
+    let names = names_in_array(window.held());
+    let are_arrays = names.is_some();
+    let header = if let Some(names) = names {
+        names
+    } else {
+        match enter(&mut window, columns) {
+            Ok(path) => {
+                if let Some(path) = path {
+                    collector.issues.note(format!("The rows are the objects within {path:?}."));
+                }
+                first_keys(window.held()).unwrap_or_default()
             }
-            first_keys(window.held()).unwrap_or_default()
+            Err(keys) => keys,
         }
-        Err(keys) => keys,
     };
+    let is_header = |values: &[String]| are_arrays && values == header;
     let places = places(name, &header, columns)?;
     let mut objects = json::Objects::new(&header);
     let mut first = First::default();
     for row in String::from_utf8_lossy(window.held()).lines().take(LOOKED_AT_ROWS) {
         if let Ok(values) = objects.read(row.trim_end_matches(',')) {
+            if is_header(values) {
+                continue;
+            }
             if first.rows == 0 {
                 note_unit_of_durations(&places, |at| &values[at], collector);
             }
@@ -266,6 +291,7 @@ fn read_objects(
     let table = first.settle(places, columns, collector);
     lines::each(window, name, collector, |collector, line, text, terminated| {
         match objects.read(text.trim().trim_end_matches(',')) {
+            Ok(values) if is_header(values) => {}
             Ok(values) => table.take(&|at| &values[at], collector, line),
             // The brackets of an array.
             Err(_) if matches!(text.trim(), "[" | "]" | "[]") => {}

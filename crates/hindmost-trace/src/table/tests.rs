@@ -70,6 +70,15 @@ fn a_long_row_does_not_hide_that_a_column_names_phases() {
 }
 
 #[test]
+fn an_array_of_other_length_than_the_names_is_unreadable() {
+    let log = "[\n[\"start\",\"end\"],\n[1,2],\n[1,2,3],\n[4],\n[3,null]\n]\n";
+    let summary = found(log, TaskFormat::Table).summary;
+    assert_eq!(summary.attempts, 1);
+    let said = "2 rows were skipped as unreadable; the first is line 4: it has 3 values, and the header has 2.";
+    assert!(summary.warnings.iter().any(|warning| warning == said), "{:?}", summary.warnings);
+}
+
+#[test]
 fn other_files_are_no_tables() {
     for other in [
         "",

@@ -135,9 +135,11 @@ impl Collector {
         let number = self.number(row.application);
         self.open(number, row.application);
         let node = if row.node.is_empty() || self.nodes.len() >= MOST_NODES {
-            self.nodes.numbers.get(row.node).copied().unwrap_or(NO_NODE)
+            let known = self.nodes.numbers.get(row.node).copied();
+            self.issues.on_others += u64::from(known.is_none() && !row.node.is_empty());
+            known.unwrap_or(NO_NODE)
         } else {
-            self.nodes.number(row.node, MOST_NODES)
+            self.nodes.number(row.node, usize::MAX)
         };
         let cause = if ended == Ended::Succeeded || row.cause.is_empty() {
             NO_CAUSE
@@ -154,6 +156,8 @@ impl Collector {
             application.works.push(shortened(row.work, LONGEST_NAME).into());
         }
         let job = if row.job.is_empty() { 0 } else { application.jobs.number(row.job, MOST_NAMES) };
+        self.issues.of_others +=
+            std::mem::take(&mut application.phases.beyond) + std::mem::take(&mut application.jobs.beyond);
         application.rows.push(Held {
             task: if row.task.is_empty() { rows } else { hash(&[row.phase, row.job, row.task]) },
             in_every_job: if names_tasks && !row.task.is_empty() { hash(&[work, row.task]).max(1) } else { 0 },
@@ -181,7 +185,9 @@ impl Collector {
     /// Returns the number of an application.
     fn number(&mut self, name: &str) -> u32 {
         let next = self.numbers.len() as u32;
-        *self.numbers.entry(hash(&[name])).or_insert(next)
+        let number = *self.numbers.entry(hash(&[name])).or_insert(next);
+        self.issues.forgotten += u64::from(number < next && !self.open.contains_key(&number));
+        number
     }
 
     fn open(&mut self, number: u32, name: &str) {
@@ -195,6 +201,25 @@ impl Collector {
         for name in &mut self.nodes.list {
             if let Some(new) = names.get(&**name) {
                 *name = new.as_str().into();
+            }
+        }
+    }
+
+    /// Gives phases of applications of which no part is finished other names; those that then have the same name become one.
+    pub(crate) fn join_phases(&mut self, names: &FxHashMap<&str, &str>) {
+        let names: FxHashMap<String, &str> =
+            names.iter().map(|(old, new)| (shortened(old, LONGEST_NAME), *new)).collect();
+        for application in self.open.values_mut().filter(|one| one.parts == 0 && !names.is_empty()) {
+            let (phases, works) = (std::mem::take(&mut application.phases), std::mem::take(&mut application.works));
+            application.works.resize(phases.len(), Box::default());
+            let mut numbers = Vec::with_capacity(phases.len());
+            for (at, name) in phases.list.iter().enumerate() {
+                let number = application.phases.number(names.get(&**name).copied().unwrap_or(name), MOST_NAMES);
+                application.works[number as usize] = works.get(at).cloned().unwrap_or_default();
+                numbers.push(number);
+            }
+            for row in &mut application.rows {
+                row.phase = numbers[row.phase as usize];
             }
         }
     }

@@ -10,6 +10,8 @@ use crate::reading::window::Window;
 #[derive(Debug)]
 pub(crate) struct Header {
     line: String,
+    /// Whether the log begins with rows, because the header is missing.
+    is_missing: bool,
     delimiter: char,
     names: Vec<String>,
 }
@@ -26,12 +28,17 @@ impl Header {
         })
     }
 
+    /// Returns the header that a log without one would have.
+    pub(crate) fn missing(line: &str) -> Option<Header> {
+        Some(Header { is_missing: true, ..Header::of(line)? })
+    }
+
     fn of(line: &str) -> Option<Header> {
         let delimiter = delimiter(line)?;
         let mut fields = Fields::default();
         fields.split(line, delimiter);
         let names = (0..fields.len()).map(|at| fields.get(at).to_ascii_lowercase()).collect();
-        Some(Header { line: line.to_owned(), delimiter, names })
+        Some(Header { line: line.to_owned(), is_missing: false, delimiter, names })
     }
 
     /// Returns the position of the first of these fields that the log has.
@@ -52,7 +59,7 @@ impl Header {
     ) -> Result<(), TraceError> {
         let mut joined = Joined::default();
         let mut fields = Fields::default();
-        let mut begun = false;
+        let mut begun = self.is_missing;
         lines::each(window, name, collector, |collector, line, text, terminated| {
             let is_header = text.trim_start_matches(['#', ' ']) == self.line;
             if is_header || !begun {

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::reading::causes::shortened;
+use crate::reading::causes::{OTHER, shortened};
 use crate::recording::Ended;
 
 /// The number of a node that is not known.
@@ -19,18 +19,24 @@ pub(super) const LONGEST_NAME: usize = 200;
 pub(crate) struct Names {
     pub numbers: FxHashMap<Box<str>, u32>,
     pub list: Vec<Box<str>>,
+    /// How often a name had no number of its own.
+    pub beyond: u64,
 }
 
 impl Names {
-    /// Returns the number of a name. Beyond `most` names, returns the last number.
+    /// Returns the number of a name. The last of `most` numbers is that of all further names, and is called "other".
     pub(crate) fn number(&mut self, name: &str, most: usize) -> u32 {
         if let Some(number) = self.numbers.get(name) {
             return *number;
         }
-        if self.list.len() >= most {
-            return most as u32 - 1;
+        let number = self.list.len().min(most - 1) as u32;
+        if number as usize + 1 == most {
+            self.beyond += 1;
+            if self.list.len() < most {
+                self.list.push(OTHER.into());
+            }
+            return number;
         }
-        let number = self.list.len() as u32;
         self.numbers.insert(name.into(), number);
         self.list.push(shortened(name, LONGEST_NAME).into());
         number
@@ -97,4 +103,17 @@ pub(super) struct Application {
     pub last: u64,
     /// Number of parts that are finished.
     pub parts: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_beyond_the_most_are_others_and_counted() {
+        let mut names = Names::default();
+        let numbers = ["map", "sort", "merge", "reduce", "map", "merge"].map(|name| names.number(name, 3));
+        assert_eq!((numbers, names.beyond), ([0, 1, 2, 2, 0, 2], 3));
+        assert_eq!([0, 1, 2, 3].map(|number| names.get(number)), ["map", "sort", "other", ""]);
+    }
 }

@@ -44,6 +44,11 @@ pub(crate) struct Issues {
     pub undiagnosed: u64,
     /// Attempts of phases that had been completed, to hold less in memory.
     pub late: u64,
+    /// Attempts of phases or jobs, and on nodes, beyond those that are distinguished.
+    pub of_others: u64,
+    pub on_others: u64,
+    /// Applications that were forgotten, and had another attempt.
+    pub forgotten: u64,
     /// Attempts that are in the log twice.
     pub repeated: u64,
     /// Attempts that began after their task had succeeded.
@@ -175,6 +180,9 @@ impl Issues {
         warn(warnings, &[
             (self.late, "attempt is", "attempts are", "counted, but not in the durations, waits and tails of their phases: the log has too many \
               phases at a time."),
+            (self.of_others, "time", "times", "an attempt named a phase, or a job within its application, beyond the first 262,143; all of these count as one, called other."),
+            (self.on_others, "attempt names", "attempts name", "a node beyond the first 262,144, which is left out."),
+            (self.forgotten, "job", "jobs", "had attempts after so many other jobs that its first ones were forgotten: it counts again, and so do its phases and tasks."),
             (self.undiagnosed, "job has", "jobs have", "no diagnosis of its own: only those with the most machine time have one."),
             (self.repeated, "row repeats", "rows repeat", "an attempt with the same task, node and times; each attempt counts once."),
             (self.ran_again, "attempt", "attempts", "began after the task had succeeded (its result was lost, or the work was run again); \

@@ -36,6 +36,7 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
         all_tasks: 1300,
         workers: Workers::Executors,
         unsuccessful: Some(Unsuccessful::Failed),
+        failed_jobs: Vec::new(),
         wall_time: Some(WallTime {
             from: 0.0,
             to: 100.0,

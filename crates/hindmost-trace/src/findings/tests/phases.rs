@@ -15,7 +15,7 @@ fn findings_of_a_small_phase_have_the_expected_values() {
     assert_eq!((found.start, found.finish), (Some(0.0), Some(40.0)));
     let durations = found.durations;
     assert_eq!([durations.p50, durations.p95, durations.max], [Some(10.0), Some(12.0), Some(40.0)]);
-    assert_eq!(durations.mean, Some(442.0 / 40.0));
+    assert_eq!((durations.mean, durations.are_approximate), (Some(442.0 / 40.0), false));
     // The 38th of 40 finished at 12 s.
     assert_eq!((found.waiting.seconds, found.waiting.share), (28.0, Some(0.7)));
     assert_eq!((found.stragglers.tasks, found.stragglers.other, found.stragglers.excess_seconds), (2, 2, 40.0));
@@ -82,6 +82,7 @@ fn findings_of_50_000_tasks_are_close_to_exact_values() {
     let close =
         |value: f64, exact: f64, relative: f64| assert!((value / exact - 1.0).abs() < relative, "{value} {exact}");
     let durations = found.durations;
+    assert!(durations.are_approximate);
     close(durations.p50.unwrap(), seconds[24_999], 0.004);
     close(durations.p95.unwrap(), seconds[47_499], 0.004);
     close(durations.max.unwrap(), seconds[49_999], 1e-6);

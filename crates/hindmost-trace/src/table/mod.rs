@@ -113,7 +113,7 @@ fn is_rule(line: &str) -> bool {
 
 /// Returns the names in the array that is the first line of a text, if that is one of texts.
 fn names_in_array(held: &[u8]) -> Option<Vec<String>> {
-    let mut lines = held.split(|byte| *byte == b'\n').map(|line| line.trim_ascii());
+    let mut lines = held.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     let first = lines.find(|line| !line.is_empty() && *line != b"[")?;
     let names: Vec<String> = serde_json::from_slice(first.strip_suffix(b",").unwrap_or(first)).ok()?;
     (!names.is_empty()).then(|| names.iter().map(|name| name.trim().to_owned()).collect())

@@ -165,7 +165,9 @@ impl Disk {
         self.cut_power();
         let _ = child.kill();
         let _ = child.wait();
-        run.iter().for_each(|run| kill_run(run));
+        if let Some(run) = run.as_ref() {
+            kill_run(run);
+        }
     }
 
     /// Resumes the run, or begins it if it has not begun, and waits until it is done.

@@ -40,6 +40,11 @@ impl Area {
         before.map_or(0.0, |(at, area, number)| area + number * (time - at))
     }
 
+    /// Returns the number after so many changes.
+    pub(crate) fn after(&self, changes: usize) -> f64 {
+        changes.checked_sub(1).map_or(0.0, |last| self.steps[last].2)
+    }
+
     /// Returns the area between two times.
     pub(crate) fn between(&self, from: f64, to: f64) -> f64 {
         self.until(to) - self.until(from)

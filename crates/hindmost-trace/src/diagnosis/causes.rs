@@ -6,7 +6,7 @@ use hindmost_math::statistics::quantile;
 use hindmost_math::without::quantile_without;
 use rustc_hash::FxHashMap;
 
-use super::context::{ColdExcess, Context, FEWEST_ALIKE, Tested, has_later, machines};
+use super::context::{ColdExcess, Context, FEWEST_ALIKE, Tested, has_later, machines, slowness_of};
 use super::inputs::inputs;
 use super::neighbours::Neighbours;
 use super::slow_nodes::{SlowNodes, slow_nodes_also_of_log};
@@ -21,13 +21,17 @@ impl<'a> Context<'a> {
     /// Learns from all attempts of an application. Returns the slow nodes too.
     pub fn of(recording: &'a Recording, typical: &'a [Typical]) -> (Context<'a>, SlowNodes) {
         let (machines, names) = machines(recording);
-        let warm_from = first_ends(recording.phases.iter().flat_map(|phase| &phase.rows));
+        let mut warm_from = vec![f64::INFINITY; recording.executors.len() + 1];
+        for (executor, end) in first_ends(recording.phases.iter().flat_map(|phase| &phase.rows)) {
+            warm_from[(executor as usize).min(recording.executors.len())] = end;
+        }
         let mut context = Context {
             recording,
             typical,
-            tested: Tested::of(recording, (&machines, &names)),
+            tested: Tested::of(recording, (&machines, names)),
             machines,
             warm_from,
+            slowness: recording.phases.iter().zip(typical).map(slowness_of).collect(),
             first_wave: 0.0,
             slow: BTreeMap::new(),
             perhaps_slow: BTreeSet::new(),

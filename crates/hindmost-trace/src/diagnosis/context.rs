@@ -46,24 +46,20 @@ impl Wave {
 
 /// What is tested for slowness: nodes, or the executors of the only node.
 #[derive(Clone)]
-pub(super) struct Tested {
+pub(super) struct Tested<'a> {
     /// Their numbers, by executor.
     numbers: Vec<u32>,
-    names: Vec<String>,
+    names: Vec<&'a str>,
     are_executors: bool,
 }
 
-impl Tested {
+impl<'a> Tested<'a> {
     /// `machines` are the number of the machine of each executor, and the machines' names.
-    pub(super) fn of(recording: &Recording, (machines, names): (&[u32], &[&str])) -> Tested {
-        let named: Option<Vec<String>> = recording.executors.iter().map(|executor| executor.name.clone()).collect();
+    pub(super) fn of(recording: &'a Recording, (machines, names): (&[u32], Vec<&'a str>)) -> Tested<'a> {
+        let named: Option<Vec<&str>> = recording.executors.iter().map(|executor| executor.name.as_deref()).collect();
         match named.filter(|named| names.len() == 1 && named.len() > 1) {
             Some(names) => Tested { numbers: (0..).take(names.len()).collect(), names, are_executors: true },
-            None => Tested {
-                numbers: machines.to_vec(),
-                names: names.iter().map(|name| (*name).to_owned()).collect(),
-                are_executors: false,
-            },
+            None => Tested { numbers: machines.to_vec(), names, are_executors: false },
         }
     }
 }
@@ -115,9 +111,11 @@ pub struct Context<'a> {
     /// Numbers of the machines, by executor.
     pub(super) machines: Vec<u32>,
     /// What is tested for slowness.
-    pub(super) tested: Tested,
-    /// When the first attempt on each executor ended.
-    pub(super) warm_from: FxHashMap<u32, f64>,
+    pub(super) tested: Tested<'a>,
+    /// When the first attempt on each executor ended, and last the same where the executor is not known.
+    pub(super) warm_from: Vec<f64>,
+    /// ln of the slowness of each winner, by phase.
+    pub(super) slowness: Vec<Vec<f64>>,
     /// ln of how many times as long attempts in first waves take, in the middle; 0 if the log does not show it.
     pub first_wave: f64,
     /// Slow nodes and their slowness.
@@ -144,13 +142,18 @@ impl<'a> Context<'a> {
     /// True if an attempt was among the first of its executor, so that its duration shows that, too.
     pub fn is_cold(&self, phase: usize, row: usize) -> bool {
         let (typical, found) = (&self.typical[phase], &self.recording.phases[phase].rows[row]);
-        if typical.is_later { typical.is_first[row] } else { self.warm_from[&found.executor] > found.start }
+        if typical.is_later { typical.is_first[row] } else { self.is_executor_cold(found) }
+    }
+
+    /// True if an attempt started before the first one on its executor had ended.
+    fn is_executor_cold(&self, row: &AttemptRow) -> bool {
+        self.warm_from[(row.executor as usize).min(self.warm_from.len() - 1)] > row.start
     }
 
     /// The wave of an attempt.
     pub fn wave(&self, phase: usize, row: usize) -> Wave {
         let found = &self.recording.phases[phase].rows[row];
-        if self.warm_from[&found.executor] > found.start {
+        if self.is_executor_cold(found) {
             Wave::FirstOfExecutor
         } else if self.typical[phase].is_first[row] && self.has_later[phase] {
             Wave::FirstOfPhase
@@ -214,10 +217,10 @@ impl<'a> Context<'a> {
 
     /// Winners with their phase, number in the phase and ln of their slowness.
     pub fn winners(&self) -> impl Iterator<Item = (usize, usize, &'a AttemptRow, f64)> {
-        let phases = self.recording.phases.iter().zip(self.typical).enumerate();
-        phases.flat_map(|(at, (phase, typical))| {
-            let rows = phase.rows.iter().enumerate().filter(|(_, row)| row.wins);
-            rows.filter_map(move |(number, row)| Some((at, number, row, slowness(row.seconds(), typical.seconds?))))
+        let phases = self.recording.phases.iter().zip(&self.slowness).enumerate();
+        phases.flat_map(|(at, (phase, slowness))| {
+            let rows = phase.rows.iter().zip(slowness).enumerate().filter(|(_, (row, _))| row.wins);
+            rows.map(move |(number, (row, slowness))| (at, number, row, *slowness))
         })
     }
 
@@ -332,6 +335,12 @@ pub(super) fn has_later((phase, typical): (&PhaseRows, &Typical)) -> bool {
 /// ln of how many times as long as is typical an attempt took.
 pub fn slowness(seconds: f64, typical: f64) -> f64 {
     (seconds.max(super::typical::LEAST) / typical).ln()
+}
+
+/// The same of each winner of a phase; NaN for other attempts.
+pub(super) fn slowness_of((phase, typical): (&PhaseRows, &Typical)) -> Vec<f64> {
+    let of = |row: &AttemptRow| typical.seconds.filter(|_| row.wins).map(|typical| slowness(row.seconds(), typical));
+    phase.rows.iter().map(|row| of(row).unwrap_or(f64::NAN)).collect()
 }
 
 /// ln of the bytes that an attempt read; `None` if it read none.

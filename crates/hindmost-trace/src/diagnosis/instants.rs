@@ -61,6 +61,8 @@ pub(super) struct State {
     due: i64,
     /// Running attempts by how they count.
     uses: [i64; SlotUse::ALL.len()],
+    /// The sum of these.
+    used: i64,
     /// Sum of the parts of running attempts of first waves that are longer than is typical.
     pub(super) cold: f64,
     /// Running attempts that will not win their task.
@@ -85,7 +87,7 @@ impl State {
 
     /// Attempts that run.
     pub(super) fn used(&self) -> i64 {
-        self.uses.iter().sum()
+        self.used
     }
 
     /// Slots in use, by what ran there. They are no more than there are: engines log the end of an attempt a little later than they use its
@@ -113,6 +115,7 @@ impl State {
             Change::Killed(by) => self.killed += i64::from(by),
             Change::Unended(by) => {
                 self.uses[SlotUse::Lost as usize] += i64::from(by);
+                self.used += i64::from(by);
                 self.lost += i64::from(by);
                 self.killed += i64::from(by);
             }
@@ -128,6 +131,7 @@ impl State {
             Change::Start(phase, what, waited) => {
                 self.running[phase as usize] += 1;
                 self.uses[what as usize] += 1;
+                self.used += 1;
                 self.waiting -= i64::from(waited);
             }
             Change::Late(what) => {
@@ -137,6 +141,7 @@ impl State {
             Change::End(phase, what) => {
                 self.running[phase as usize] -= 1;
                 self.uses[what as usize] -= 1;
+                self.used -= 1;
             }
         }
     }
@@ -178,18 +183,37 @@ impl State {
     }
 }
 
-/// Returns all changes, in any order, and whether the numbers of slots are known.
+/// Returns all changes in the order of their times, given those of the number of slots and all others.
+pub(super) fn merged<'c>(
+    mut slots: &'c [(f64, i32)],
+    mut others: &'c [(f64, Change)],
+) -> impl Iterator<Item = (f64, Change)> + Clone + 'c {
+    std::iter::from_fn(move || match (slots.first(), others.first()) {
+        (Some((at, by)), other) if other.is_none_or(|(other, _)| at <= other) => {
+            slots = &slots[1..];
+            Some((*at, Change::Slots(*by)))
+        }
+        (_, other) => {
+            others = others.get(1..).unwrap_or_default();
+            other.copied()
+        }
+    })
+}
+
+/// The changes of the number of slots, others, and whether the numbers of slots are known.
+pub(super) type Changes = (Vec<(f64, i32)>, Vec<(f64, Change)>, bool);
+
+/// Returns all changes, in any order.
 pub(super) fn changes(
     recording: &Recording,
     typical: &[Typical],
     (from, to): (f64, f64),
     is_cold: impl Fn(usize, usize) -> bool,
     excess: impl Fn(usize, usize) -> f64,
-) -> (Vec<(f64, Change)>, bool) {
-    let mut changes = Vec::new();
+) -> Changes {
     // First, because it needs memory for all attempts, too.
     let (slots, slots_known) = slots(recording, from);
-    changes.extend(slots.into_iter().map(|(at, by)| (at, Change::Slots(by))));
+    let mut changes = Vec::new();
     let attempts: usize = recording.phases.iter().map(|phase| phase.rows.len()).sum();
     changes.reserve(2 * attempts + 3 * recording.phases.len());
     if recording.active.is_empty() {
@@ -215,7 +239,7 @@ pub(super) fn changes(
     if slots_known {
         changes.extend(avoided(recording).into_iter().map(|(at, by)| (at, Change::Avoided(by))));
     }
-    (changes, slots_known)
+    (slots, changes, slots_known)
 }
 
 /// Adds the changes of a phase.
@@ -228,6 +252,7 @@ fn of_phase(
 ) {
     let limit = typical.limit();
     let mut first_start: FxHashMap<u32, f64> = FxHashMap::default();
+    first_start.reserve(phase.rows.len());
     for row in &phase.rows {
         let start = first_start.entry(row.task).or_insert(row.start);
         *start = start.min(row.start);

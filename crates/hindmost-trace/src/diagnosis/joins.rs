@@ -1,7 +1,7 @@
 //! When nodes joined of which the log does not say it: at their first attempt, if tasks had waited before although nothing was free
 //! elsewhere. A log of attempts does not show a node on which nothing runs.
 
-use std::collections::BTreeMap;
+use std::borrow::Borrow;
 
 use hindmost_math::statistics::median;
 use rustc_hash::FxHashMap;
@@ -21,14 +21,34 @@ const FULL: f64 = 0.9;
 pub(crate) type Ran = (u32, f64, f64);
 
 /// Returns the changes of the number of slots from a time on: the slots of the nodes that were there, up to `most` in all, and the first
-/// times and slots of those that joined. `waits` are the times from when until when tasks waited.
-pub(crate) fn slots_that_join(
+/// times and slots of those that joined. `used` returns the slots in use, and `waits` the times from when until when tasks waited: they are
+/// needed only where nodes are first seen late.
+pub(crate) fn slots_that_join<A: Borrow<Area>>(
     attempts: impl Iterator<Item = Ran> + Clone,
-    waits: Vec<(f64, f64)>,
+    used: impl FnOnce() -> A,
+    waits: impl FnOnce() -> Vec<(f64, f64)>,
     (from, most): (f64, i64),
 ) -> Vec<(f64, i64)> {
-    let nodes = nodes(attempts.clone());
-    let late = late(attempts, waits, &nodes, from);
+    let mut seconds: Vec<f64> = attempts.clone().map(|(_, start, end)| end - start).collect();
+    let needed = median(&mut seconds).map_or(f64::INFINITY, |usual| WAITED * usual);
+    let seen = first_seen(attempts.clone());
+    if needed <= 0.0 || seen.last().is_none_or(|(last, _)| *last < from + needed) {
+        return vec![(from, most)];
+    }
+    let used = used();
+    let used: &Area = used.borrow();
+    // A node on which anything ran has one slot at least.
+    let least = Area::of(seen.iter().map(|(first, ran)| (*first, f64::from(u8::from(*ran)))).collect());
+    let begins = std::iter::once(from).chain(seen.iter().map(|(first, _)| *first));
+    let is_late = |(before, until): (f64, f64)| {
+        let since = until - needed;
+        since >= before && used.between(since, until) >= FULL * least.between(since, until)
+    };
+    if !begins.zip(&seen).any(|(before, (first, _))| is_late((before, *first))) {
+        return vec![(from, most)];
+    }
+    let nodes = nodes(attempts);
+    let late = late(used, &any(waits()), &nodes, (from, needed));
     let all: i64 = nodes.iter().map(|node| node.slots).sum();
     let mut slots = (all - late.iter().map(|(_, slots)| slots).sum::<i64>()).min(most);
     if late.is_empty() || slots <= 0 {
@@ -51,6 +71,18 @@ struct Node {
     slots: i64,
 }
 
+/// When each node is first seen, ascending, and whether anything ran there for any time.
+fn first_seen(attempts: impl Iterator<Item = Ran>) -> Vec<(f64, bool)> {
+    let mut nodes: FxHashMap<u32, (f64, bool)> = FxHashMap::default();
+    for (node, start, end) in attempts {
+        let (first, ran) = nodes.entry(node).or_insert((start, false));
+        (*first, *ran) = (first.min(start), *ran || start < end);
+    }
+    let mut seen: Vec<(f64, bool)> = nodes.into_values().collect();
+    seen.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    seen
+}
+
 /// The nodes, in the order in which they are first seen.
 fn nodes(attempts: impl Iterator<Item = Ran>) -> Vec<Node> {
     let mut intervals: FxHashMap<u32, Vec<(f64, f64)>> = FxHashMap::default();
@@ -66,20 +98,8 @@ fn nodes(attempts: impl Iterator<Item = Ran>) -> Vec<Node> {
     nodes
 }
 
-/// The nodes that joined late: when, and their slots.
-fn late(
-    attempts: impl Iterator<Item = Ran> + Clone,
-    waits: Vec<(f64, f64)>,
-    nodes: &[Node],
-    from: f64,
-) -> Vec<(f64, i64)> {
-    let mut seconds: Vec<f64> = attempts.clone().map(|(_, start, end)| end - start).collect();
-    let needed = median(&mut seconds).map_or(f64::INFINITY, |usual| WAITED * usual);
-    if needed <= 0.0 || nodes.last().is_none_or(|last| last.first < from + needed) {
-        return Vec::new();
-    }
-    let waits = any(waits);
-    let used = Area::of(attempts.flat_map(|(_, start, end)| [(start, 1.0), (end, -1.0)]).collect());
+/// The nodes that joined late: when, and their slots. Tasks must have waited for the time `needed`.
+fn late(used: &Area, waits: &Area, nodes: &[Node], (from, needed): (f64, f64)) -> Vec<(f64, i64)> {
     let seen = Area::of(nodes.iter().map(|node| (node.first, node.slots as f64)).collect());
     let (mut before, mut was_late) = (from, false);
     let is_late = |node: &&Node| {
@@ -142,20 +162,22 @@ pub(super) fn most_at_once(intervals: &[(f64, f64)], brief: f64) -> i64 {
 
 pub(super) fn most_of(changes: impl Iterator<Item = (f64, i64)>, brief: f64) -> i64 {
     let (mut running, mut before) = (0, f64::NAN);
-    // Seconds for which so many overlap.
-    let mut levels: BTreeMap<i64, f64> = BTreeMap::new();
+    // Seconds for which so many overlap, from one on.
+    let mut levels: Vec<f64> = Vec::new();
     for (at, by) in changes {
         if running > 0 {
-            *levels.entry(running).or_default() += at - before;
+            let level = running as usize;
+            levels.resize(levels.len().max(level), 0.0);
+            levels[level - 1] += at - before;
         }
         (running, before) = (running + by, at);
     }
-    let busy: f64 = levels.values().sum();
+    let busy: f64 = levels.iter().sum();
     let mut above = 0.0;
-    for (level, seconds) in levels.iter().rev() {
+    for (at, seconds) in levels.iter().enumerate().rev() {
         above += seconds;
         if above >= brief * busy {
-            return *level;
+            return at as i64 + 1;
         }
     }
     0

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::area::Area;
 use super::joins::{BRIEF, most_at_once, most_of, slots_that_join, waits};
 use crate::recording::{Executor, Recording};
 
@@ -31,7 +32,9 @@ pub(super) fn slots(recording: &Recording, from: f64) -> (Vec<(f64, i32)>, bool)
             return (vec![(from, whole(most))], false);
         }
         let rows = recording.phases.iter().flat_map(|phase| &phase.rows);
-        let joins = slots_that_join(rows.map(|row| (row.executor, row.start, row.end)), waits(recording), (from, most));
+        let attempts = rows.map(|row| (row.executor, row.start, row.end));
+        let used = || Area::of(attempts.clone().flat_map(|(_, start, end)| [(start, 1.0), (end, -1.0)]).collect());
+        let joins = slots_that_join(attempts.clone(), used, || waits(recording), (from, most));
         return (joins.into_iter().map(|(at, by)| (at, whole(by))).collect(), false);
     }
     let (mut changes, mut all_known) = (Vec::new(), true);
@@ -74,8 +77,8 @@ fn removals(executors: &[Executor], intervals: &[Vec<(f64, f64)>]) -> Vec<Option
 }
 
 /// The most slots that are used, by the sorted changes of their number.
-pub(crate) fn most_slots(changes: &[(f64, i32)]) -> i32 {
-    whole(most_of(changes.iter().map(|(at, by)| (*at, i64::from(*by))), BRIEF))
+pub(crate) fn most_slots(changes: impl Iterator<Item = (f64, i64)>) -> i32 {
+    whole(most_of(changes, BRIEF))
 }
 
 /// Returns from when until when attempts had slots whose end the log does not have: until their executor was removed, or until all of its

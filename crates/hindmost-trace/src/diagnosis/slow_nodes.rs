@@ -95,7 +95,7 @@ pub fn slow_nodes(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32, f64>) {
     slow.extend(more);
     slow.sort_by(|a, b| b.1.ratio.total_cmp(&a.1.ratio).then(a.0.cmp(&b.0)));
     let mut begins: FxHashMap<u32, f64> = FxHashMap::default();
-    for one in strata.iter().flatten() {
+    for one in strata.iter().flatten().filter(|_| !slow.is_empty()) {
         let begin = begins.entry(one.node).or_insert(one.start);
         *begin = begin.min(one.start);
     }
@@ -235,28 +235,28 @@ fn key(recording: &Recording, number: usize) -> u64 {
 /// compared.
 fn slow_by_medians(strata: &[Vec<Observed>]) -> (Vec<(u32, SlowNode)>, Vec<u32>) {
     // ln of the slowness of the nodes in each stratum, relative to the median of all nodes.
-    let mut medians: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    let mut medians: Vec<(u32, f64)> = Vec::new();
     let mut used = 0_u32;
     for observed in strata {
-        let mut of_nodes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for one in observed {
-            of_nodes.entry(one.node).or_default().push(one.log);
-        }
-        let own: Vec<(u32, f64)> =
-            of_nodes.into_iter().filter_map(|(node, mut logs)| Some((node, median(&mut logs)?))).collect();
-        let middle = median(&mut own.iter().map(|(_, log)| *log).collect::<Vec<f64>>());
-        if let Some(middle) = middle.filter(|_| own.len() >= FEWEST_NODES) {
+        let mut logs: Vec<(u32, f64)> = observed.iter().map(|one| (one.node, one.log)).collect();
+        logs.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let middle = |own: &[(u32, f64)]| f64::midpoint(own[(own.len() - 1) / 2].1, own[own.len() / 2].1);
+        let own: Vec<(u32, f64)> = logs.chunk_by(|a, b| a.0 == b.0).map(|own| (own[0].0, middle(own))).collect();
+        let of_all = median(&mut own.iter().map(|(_, log)| *log).collect::<Vec<f64>>());
+        if let Some(of_all) = of_all.filter(|_| own.len() >= FEWEST_NODES) {
             used += 1;
-            for (node, log) in own {
-                medians.entry(node).or_default().push(log - middle);
-            }
+            medians.extend(own.into_iter().map(|(node, log)| (node, log - of_all)));
         }
     }
-    let all: usize = medians.values().map(Vec::len).sum();
-    let squares: f64 = medians.values().flatten().map(|log| log * log).sum();
-    medians.retain(|_, own| own.len() as u64 >= 2 * FEWEST_IN_HALF);
-    let count = medians.len() as f64;
-    let of = |(node, own): (&u32, &Vec<f64>)| {
+    medians.sort_by_key(|(node, _)| *node);
+    let all = medians.len();
+    let squares: f64 = medians.iter().map(|(_, log)| log * log).sum();
+    let compared: Vec<&[(u32, f64)]> =
+        medians.chunk_by(|a, b| a.0 == b.0).filter(|own| own.len() as u64 >= 2 * FEWEST_IN_HALF).collect();
+    let count = compared.len() as f64;
+    let of = |of_node: &&[(u32, f64)]| {
+        let node = of_node[0].0;
+        let own: Vec<f64> = of_node.iter().map(|(_, log)| *log).collect();
         let degrees = (all - own.len()) as f64 - f64::from(used);
         let others = squares - own.iter().map(|log| log * log).sum::<f64>();
         // The mean, its standard error, and the p-value.
@@ -267,7 +267,7 @@ fn slow_by_medians(strata: &[Vec<Observed>]) -> (Vec<(u32, SlowNode)>, Vec<u32>)
             let may_be_slow = is_slow && normal_survival(by / error) * count <= LEVEL_WITHOUT_ONE;
             may_be_slow.then(|| (by, error, student_two_sided(by / error, degrees) / 2.0))
         };
-        let (by, error, p) = test(own)?;
+        let (by, error, p) = test(&own)?;
         let mut sorted = own.clone();
         sorted.sort_by(f64::total_cmp);
         let (.., p_without_one) = test(&sorted[..sorted.len() - 1])?;
@@ -283,9 +283,9 @@ fn slow_by_medians(strata: &[Vec<Observed>]) -> (Vec<(u32, SlowNode)>, Vec<u32>)
             stragglers: 0,
         };
         let is_proven = found.p_corrected <= LEVEL && p_without_one * count <= LEVEL_WITHOUT_ONE;
-        is_proven.then_some((*node, found))
+        is_proven.then_some((node, found))
     };
-    (medians.iter().filter_map(of).collect(), medians.into_keys().collect())
+    (compared.iter().filter_map(of).collect(), compared.iter().map(|own| own[0].0).collect())
 }
 
 /// Returns by how much, in ln, each observation of a node exceeds the median of those of the same kind that started elsewhere at about the
@@ -327,7 +327,8 @@ fn compared(strata: &[Vec<Observed>], node: u32) -> (u64, u64) {
 fn observed(context: &Context<'_>, at: usize, each: bool) -> Vec<Vec<Observed>> {
     let phase = &context.recording.phases[at];
     let mut strata: Vec<Vec<Observed>> = (0..KINDS).map(|_| Vec::new()).collect();
-    let mut together: BTreeMap<(usize, u32), Vec<(f64, f64)>> = BTreeMap::new();
+    // The kind, the node, ln of the duration and the start of those that are one observation with others.
+    let mut together: Vec<(usize, u32, f64, f64)> = Vec::new();
     let stopped = Stopped::of(phase, context.typical[at].limit());
     for (number, row) in phase.rows.iter().enumerate() {
         let seconds = if row.wins { Some(row.seconds()) } else { stopped.seconds(row) };
@@ -337,17 +338,17 @@ fn observed(context: &Context<'_>, at: usize, each: bool) -> Vec<Vec<Observed>> 
         let distance = u32::from(row.spent.distance).min(DISTANCES - 1);
         let kind = (context.wave(at, number).number() * DISTANCES + distance) as usize;
         if !each && context.is_cold(at, number) && !context.recording.are_processes_separate {
-            together.entry((kind, node)).or_default().push((log, row.start));
+            together.push((kind, node, log, row.start));
         } else {
             strata[kind].push(Observed { log, node, start: row.start, tasks: 1 });
         }
     }
-    for ((kind, node), rows) in together {
-        let mut logs: Vec<f64> = rows.iter().map(|(log, _)| *log).collect();
-        let start = rows.iter().map(|(_, start)| *start).fold(f64::INFINITY, f64::min);
-        if let Some(log) = median(&mut logs) {
-            strata[kind].push(Observed { log, node, start, tasks: rows.len() as u32 });
-        }
+    together.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)));
+    for own in together.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        let (kind, node, ..) = own[0];
+        let log = f64::midpoint(own[(own.len() - 1) / 2].2, own[own.len() / 2].2);
+        let start = own.iter().map(|(.., start)| *start).fold(f64::INFINITY, f64::min);
+        strata[kind].push(Observed { log, node, start, tasks: own.len() as u32 });
     }
     strata
 }

@@ -3,7 +3,7 @@
 use hindmost_core::metrics::{NoJobTime, PhaseTime, SingleTasks, SlotTimeline, Spent, TimePart, WallTime};
 use rustc_hash::FxHashMap;
 
-use super::instants::{State, changes};
+use super::instants::{State, changes, merged};
 use super::timeline::Steps;
 use super::typical::Typical;
 use crate::recording::{PhaseRows, Recording};
@@ -34,22 +34,25 @@ pub fn wall_time(
     excess: impl Fn(usize, usize) -> f64,
 ) -> Option<(WallTime, SlotTimeline)> {
     let (from, to) = recording.span()?;
-    let (mut changes, slots_known) = changes(recording, typical, (from, to), is_cold, excess);
+    let (mut slots, mut changes, slots_known) = changes(recording, typical, (from, to), is_cold, excess);
     let jobs = recording.active.iter();
     let first_job = jobs.clone().map(|(begin, _)| *begin).fold(f64::INFINITY, f64::min);
     let last_job = jobs.map(|(_, end)| end.unwrap_or(to)).fold(f64::NEG_INFINITY, f64::max);
     let mut no_job = NoJobTime::default();
-    for (at, _) in &mut changes {
+    for at in slots.iter_mut().map(|(at, _)| at).chain(changes.iter_mut().map(|(at, _)| at)) {
         *at = at.clamp(from, to);
     }
+    // Mostly sorted, and as many as the attempts of all jobs that ran meanwhile.
+    slots.sort_by(|a, b| a.0.total_cmp(&b.0));
     // Not a stable sort, which would take half as much memory again.
-    changes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.rank().cmp(&b.1.rank())));
-    let mut steps = Steps::new((from, to), changes.iter().map(|(at, _)| *at));
+    changes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.rank().cmp(&b.1.rank())));
+    let changes = merged(&slots, &changes);
+    let mut steps = Steps::new((from, to), changes.clone().map(|(at, _)| at));
     let sizes: Vec<u64> = recording.phases.iter().map(PhaseRows::size).collect();
     let mut state = State::of(sizes.len());
     let mut sums: FxHashMap<Spent, Sum> = FxHashMap::default();
     let mut left_free = 0.0;
-    let mut changes = changes.into_iter().peekable();
+    let mut changes = changes.peekable();
     let mut now = from;
     while now < to {
         while let Some((_, change)) = changes.next_if(|(at, _)| *at <= now) {

@@ -53,15 +53,15 @@ pub(super) struct JobWaits {
 impl JobWaits {
     /// Adds a phase that is over.
     pub(super) fn phase(&mut self, folded: &Folded) {
-        let finding = &folded.finding;
+        let phase = &folded.phase;
         self.now += 1;
-        let job = self.open.entry((finding.application, finding.job.clone())).or_default();
+        let job = self.open.entry((folded.application, phase.job.clone())).or_default();
         job.last_event = self.now;
         job.phases += 1;
-        job.tasks += finding.tasks;
+        job.tasks += phase.tally.tasks;
         job.losers += folded.tally.machine_time.losers;
-        job.start = [job.start, finding.start].into_iter().flatten().min_by(f64::total_cmp);
-        job.finish = [job.finish, finding.finish].into_iter().flatten().max_by(f64::total_cmp);
+        job.start = [job.start, phase.start].into_iter().flatten().min_by(f64::total_cmp);
+        job.finish = [job.finish, folded.finish()].into_iter().flatten().max_by(f64::total_cmp);
         job.waits.extend(folded.wait.filter(|(from, to)| from < to));
         if self.open.len() > OPEN {
             self.settle_the_idle();

@@ -134,7 +134,7 @@ impl Gathering {
         self.total.add(late);
         if let Some(folded) = self.folded.get_mut(&key) {
             folded.tally.add(late);
-            self.jobs.late(key.0, folded.finding.job.as_deref(), late);
+            self.jobs.late(key.0, folded.phase.job.as_deref(), late);
         }
     }
 
@@ -146,7 +146,7 @@ impl Gathering {
             if let Some((_, phase)) = self.open.get_mut(&key) {
                 (phase.stragglers, phase.skew) = (stragglers, skew);
             } else if let Some(folded) = self.folded.get_mut(&key) {
-                (folded.finding.stragglers, folded.finding.skew) = (stragglers, skew);
+                (folded.phase.stragglers, folded.phase.skew) = (stragglers, skew);
             }
         }
     }

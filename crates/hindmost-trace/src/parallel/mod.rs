@@ -69,7 +69,10 @@ fn read(window: Window<'_>, name: &str, collector: &mut Collector) -> Result<(),
         task.clear();
         task.push_str(text(seq));
         task.push(' ');
-        task.extend(text(command).chars().map(|c| if c == '\0' { '\n' } else { c }));
+        for (at, line) in text(command).split('\0').enumerate() {
+            task.push_str(if at > 0 { "\n" } else { "" });
+            task.push_str(line);
+        }
         cause.clear();
         let (exit, signal) = (code(exit), code(signal));
         let ended = if exit == 0.0 && signal == 0.0 {

@@ -31,7 +31,7 @@ use crate::error::TraceError;
 use crate::format::TaskFormat;
 use crate::reading::window::Window;
 use crate::recording::Ended;
-use crate::tasks::row::{Row, state};
+use crate::tasks::row::{LastState, Row, state};
 use crate::tasks::units::{is_given, no_time, number, time};
 use crate::tasks::{Collector, Rows, Rules};
 use form::Form;
@@ -108,6 +108,7 @@ struct Jobs {
     never_started: u64,
     phase: String,
     job: String,
+    last_state: LastState,
 }
 
 impl Jobs {
@@ -118,9 +119,10 @@ impl Jobs {
         if id.is_step {
             return collector.issues.left_out(line, "steps of jobs");
         }
-        let start = found.start.as_deref().unwrap_or_default();
-        for (name, text) in [("Start", start), ("End", &*found.end)] {
-            if is_given(text) && time(text, None).is_none() {
+        let texts = [found.start.as_deref().unwrap_or_default(), &*found.end];
+        let times = texts.map(|text| time(text, None));
+        for ((name, text), time) in ["Start", "End"].into_iter().zip(texts).zip(times) {
+            if time.is_none() && is_given(text) {
                 let why = if times::is_relative(text) {
                     format!("its times have no date ({text}): {CURE}")
                 } else {
@@ -130,11 +132,11 @@ impl Jobs {
             }
         }
         let word = &*found.state;
-        let ended = state(word).unwrap_or_else(|_| {
+        let ended = self.last_state.of(word, state).unwrap_or_else(|_| {
             collector.issues.unknown_state(line, word);
             Some(Ended::Succeeded)
         });
-        let ran = self.times.of(found, ended);
+        let ran = self.times.of(found, times, ended);
         let has_started = ran.start.is_some() && id.waiting.is_none();
         if !has_started && ended.is_none() {
             return collector.issues.left_out(line, "pending jobs");
@@ -242,16 +244,16 @@ fn one_node<'a>(list: &'a str, count: &str) -> &'a str {
 }
 
 /// Returns the state without the user who cancelled the job, and for a failed job with its exit code.
-fn cause(state: &str, exit: &str) -> String {
+fn cause<'a>(state: &'a str, exit: &str) -> Cow<'a, str> {
     // Aligned output ends a word that it cuts off with a plus.
     let word = state.split(' ').next().unwrap_or_default().trim_end_matches('+');
     match exit.split_once(':') {
         Some((code, signal)) if word == "FAILED" && signal != "0" => {
-            format!("FAILED, exit code {code}, signal {signal}")
+            format!("FAILED, exit code {code}, signal {signal}").into()
         }
         // `sacct --json` of Slurm 22.05 gives 0 for every job.
-        Some((code, _)) if word == "FAILED" && code != "0" => format!("FAILED, exit code {code}"),
-        _ => word.to_owned(),
+        Some((code, _)) if word == "FAILED" && code != "0" => format!("FAILED, exit code {code}").into(),
+        _ => word.into(),
     }
 }
 

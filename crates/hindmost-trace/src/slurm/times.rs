@@ -59,14 +59,15 @@ pub(super) fn is_relative(text: &str) -> bool {
 }
 
 impl Times {
-    /// Returns the times of a job's row.
-    pub(super) fn of(&mut self, job: &Job<'_>, ended: Option<Ended>) -> Ran {
-        let seconds = |text: &str| time(text, None).filter(|at| *at > 0.0);
+    /// Returns the times of a job's row, of which start and end are read.
+    pub(super) fn of(&mut self, job: &Job<'_>, read: [Option<f64>; 2], ended: Option<Ended>) -> Ran {
+        let is_known = |at: &f64| *at > 0.0;
         let took = duration(&job.elapsed, None);
-        let [submit, eligible, end] = [&job.submit, &job.eligible, &job.end].map(|text| seconds(text));
+        let [submit, eligible] = [&job.submit, &job.eligible].map(|text| time(text, None).filter(is_known));
+        let [start, end] = read.map(|time| time.filter(is_known));
         // A start that is not known means that the job never started.
         let start = match &job.start {
-            Some(text) => seconds(text),
+            Some(_) => start,
             None => end.zip(took).map(|(end, took)| end - took),
         };
         let end = end.or_else(|| Some(start? + took?));
@@ -219,7 +220,8 @@ mod tests {
             suspended: suspended.into(),
             ..Job::default()
         };
-        let ran = times.of(&job, Some(Ended::Succeeded));
+        let read = [job.start.as_deref().unwrap_or_default(), &*job.end].map(|text| time(text, None));
+        let ran = times.of(&job, read, Some(Ended::Succeeded));
         let ten = time(&job.submit, None).unwrap();
         (ran.submitted.unwrap() - ten, ran.start.unwrap() - ten, ran.end.unwrap() - ten)
     }

@@ -48,7 +48,7 @@ use crate::reading::window::Window;
 use crate::recording::Ended;
 use crate::tasks::delimited::{Fields, Joined, delimiter, may_be_quoted};
 use crate::tasks::lines;
-use crate::tasks::row::{Row, UnknownState};
+use crate::tasks::row::{LastState, Row, UnknownState};
 use crate::tasks::units::{Unit, bytes, duration, is_given, no_time, number, time};
 use crate::tasks::{Collector, Rules};
 
@@ -210,7 +210,7 @@ pub(crate) fn read(
     // Some tools write a delimiter after the last field, too. If the last column is empty in some rows, an empty field beyond it may also
     // come from a delimiter within another field, which moves all that follow.
     let may_end_in_delimiter = 2 * first.ending_in_blanks > first.rows || first.without_last == 0;
-    let table = first.settle(places, columns, collector);
+    let mut table = first.settle(places, columns, collector);
 
     let mut joined = Joined::default();
     let mut begun = false;
@@ -288,7 +288,7 @@ fn read_objects(
             first.add(|at| &values[at], true, (&places, columns.states()));
         }
     }
-    let table = first.settle(places, columns, collector);
+    let mut table = first.settle(places, columns, collector);
     lines::each(window, name, collector, |collector, line, text, terminated| {
         match objects.read(text.trim().trim_end_matches(',')) {
             Ok(values) if is_header(values) => {}
@@ -392,7 +392,7 @@ impl First {
         if let Some(tool) = places.tool {
             tool.note_what_is_missing(&places, (is_known, self.have_starts), collector);
         }
-        Table { places, states: columns.states(), have_starts: self.have_starts }
+        Table { places, states: columns.states(), last_state: LastState::default(), have_starts: self.have_starts }
     }
 }
 
@@ -400,14 +400,15 @@ impl First {
 struct Table<'a> {
     places: Places,
     states: &'a States,
+    last_state: LastState,
     /// Whether the first rows have starts.
     have_starts: bool,
 }
 
 impl Table<'_> {
     /// Takes an attempt from the fields of a row.
-    fn take<'a>(&self, field: &dyn Fn(usize) -> &'a str, collector: &mut Collector, line: u64) {
-        let Table { places, states, .. } = self;
+    fn take<'a>(&mut self, field: &dyn Fn(usize) -> &'a str, collector: &mut Collector, line: u64) {
+        let (places, states) = (&self.places, self.states);
         let text = |meaning: Meaning| places.of(meaning).map_or("", field);
         let at = |meaning: Meaning| time(text(meaning), places.unit(meaning)).filter(|at| *at >= 0.0);
         let seconds = places
@@ -447,10 +448,10 @@ impl Table<'_> {
                 others_have_starts: self.have_starts,
             })
         });
-        let ended = match states.ended(word) {
+        let ended = match self.last_state.of(word, |word| states.ended(word)) {
             _ if let Rule::NoAttempt(what) = rule => return collector.issues.left_out(line, what),
             _ if let Rule::Ended(ended) = rule => ended,
-            _ if !has_state => end.map(|_| self.by_cause(cause, collector)),
+            _ if !has_state => end.map(|_| by_cause(cause, (places, states), collector)),
             Ok(ended) => ended,
             Err(UnknownState) => {
                 collector.issues.unknown_state(line, word);
@@ -514,22 +515,18 @@ impl Table<'_> {
     }
 }
 
-impl Table<'_> {
-    /// Returns how an attempt ended whose row has no state: it failed if a cause is given, unless this is a word for another end.
-    fn by_cause(&self, cause: &str, collector: &mut Collector) -> Ended {
-        if !is_given(cause) {
-            return Ended::Succeeded;
-        }
-        let ended = self.states.ended(cause).unwrap_or(Some(Ended::Failed)).unwrap_or(Ended::Succeeded);
-        if let (Some(column), true) =
-            (self.places.name(Meaning::Cause), ended != Ended::Succeeded && self.places.tool.is_none())
-        {
-            collector.issues.note(format!(
-                "No state says how these attempts ended: those with a text in the column {column:?} were read as failed."
-            ));
-        }
-        ended
+/// Returns how an attempt ended whose row has no state: it failed if a cause is given, unless this is a word for another end.
+fn by_cause(cause: &str, (places, states): (&Places, &States), collector: &mut Collector) -> Ended {
+    if !is_given(cause) {
+        return Ended::Succeeded;
     }
+    let ended = states.ended(cause).unwrap_or(Some(Ended::Failed)).unwrap_or(Ended::Succeeded);
+    if let (Some(column), true) = (places.name(Meaning::Cause), ended != Ended::Succeeded && places.tool.is_none()) {
+        collector.issues.note(format!(
+            "No state says how these attempts ended: those with a text in the column {column:?} were read as failed."
+        ));
+    }
+    ended
 }
 
 /// Returns whether a text is a time, or a duration in the column of durations.

@@ -20,44 +20,39 @@ pub(super) fn name_of(application: &Application, phase: u32) -> Option<String> {
     Some(application.phases.get(phase).to_owned()).filter(|name| !name.is_empty())
 }
 
-/// The number of each task within its phase, by phase and task.
-pub(super) type Numbers = FxHashMap<(u32, u64), u32>;
-
-/// Sorts rows by their ends, and numbers their tasks in the order in which they started, because a replay starts them in this order.
-pub(super) fn in_order(rows: &mut [Held], finished: &mut [u32]) -> Numbers {
-    rows.sort_by(|a, b| a.start.total_cmp(&b.start));
-    let tasks = numbers(rows, finished);
-    rows.sort_by(|a, b| a.end.total_cmp(&b.end));
-    tasks
-}
-
-/// Numbers the tasks of rows, in their order. `finished` has the number of tasks of each phase in earlier parts, and
-/// receives the new number.
-fn numbers(rows: &[Held], finished: &mut [u32]) -> Numbers {
-    let mut tasks = Numbers::default();
-    tasks.reserve(rows.len());
-    for row in rows {
-        let next = &mut finished[row.phase as usize];
-        tasks.entry((row.phase, row.task)).or_insert_with(|| {
+/// Sorts rows by their ends, and numbers their tasks within each phase in the order in which they started, because a replay starts them in
+/// this order. Returns these numbers; [`Held::task`] of a row becomes the position of that of its task. `finished` has the number of tasks
+/// of each phase in earlier parts, and receives the new number.
+pub(super) fn in_order(rows: &mut [Held], finished: &mut [u32]) -> Vec<u32> {
+    let mut starts: Vec<(f64, u32)> = rows.iter().zip(0..).map(|(row, at)| (row.start, at)).collect();
+    starts.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut positions: FxHashMap<(u32, u64), u32> = FxHashMap::default();
+    positions.reserve(rows.len());
+    let mut numbers = Vec::with_capacity(rows.len());
+    for (_, at) in starts {
+        let row = &mut rows[at as usize];
+        let position = *positions.entry((row.phase, row.task)).or_insert_with(|| {
+            let next = &mut finished[row.phase as usize];
+            numbers.push(*next);
             *next += 1;
-            *next - 1
+            numbers.len() as u32 - 1
         });
+        row.task = u64::from(position);
     }
-    tasks
+    rows.sort_by(|a, b| a.end.total_cmp(&b.end).then(a.start.total_cmp(&b.start)));
+    numbers
 }
 
-/// Finds each task's winner and copies among rows that are sorted by end, and drops rows that repeat an attempt.
-pub(super) fn attempts<'a>(rows: &'a [Held], tasks: &Numbers, retried_have_failed: bool) -> Vec<Attempt<'a>> {
-    let mut repeated: FxHashMap<(u32, u32), Vec<u32>> = FxHashMap::default();
+/// Finds each task's winner and copies among rows in order, given the numbers of their tasks, and drops rows that repeat an attempt.
+pub(super) fn attempts<'a>(rows: &'a [Held], numbers: &[u32], retried_have_failed: bool) -> Vec<Attempt<'a>> {
+    let mut repeated: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
     let mut all: Vec<Attempt<'a>> = Vec::with_capacity(rows.len());
-    let mut firsts: FxHashMap<(u32, u32), u32> = FxHashMap::default();
-    firsts.reserve(rows.len());
+    let mut firsts: Vec<Option<u32>> = vec![None; numbers.len()];
     for row in rows {
         let at = all.len() as u32;
-        let task = tasks.get(&(row.phase, row.task)).copied().unwrap_or_default();
-        let key = (row.phase, task);
-        if let Some(first) = firsts.get(&key) {
-            let siblings = repeated.entry(key).or_insert_with(|| vec![*first]);
+        let first = &mut firsts[row.task as usize];
+        if let Some(first) = *first {
+            let siblings = repeated.entry(row.task).or_insert_with(|| vec![first]);
             let is_same = |other: &u32| {
                 let other = all[*other as usize].row;
                 row.times().is_some()
@@ -70,11 +65,11 @@ pub(super) fn attempts<'a>(rows: &'a [Held], tasks: &Numbers, retried_have_faile
             }
             siblings.push(at);
         } else {
-            firsts.insert(key, at);
+            *first = Some(at);
         }
         all.push(Attempt {
             row,
-            task,
+            task: numbers[row.task as usize],
             ended: row.ended,
             wins: row.ended == Ended::Succeeded,
             speculative: row.speculative == Some(true),

@@ -133,7 +133,6 @@ impl Collector {
         }
         self.rows += 1;
         let number = self.number(row.application);
-        self.open(number, row.application);
         let node = if row.node.is_empty() || self.nodes.len() >= MOST_NODES {
             let known = self.nodes.numbers.get(row.node).copied();
             self.issues.on_others += u64::from(known.is_none() && !row.node.is_empty());
@@ -147,7 +146,10 @@ impl Collector {
             self.causes.number(&shortened(row.cause, LONGEST_CAUSE), MOST_CAUSES) as u16
         };
         let (rows, names_tasks) = (self.rows, self.rules.same_in_every_job);
-        let Some(application) = self.open.get_mut(&number) else { return };
+        let application = self.open.entry(number).or_insert_with(|| Application {
+            name: shortened(row.application, LONGEST_NAME).into(),
+            ..Application::default()
+        });
         application.last = rows;
         let phase = application.phases.number(row.phase, MOST_NAMES);
         let work = if row.work.is_empty() { row.phase } else { row.work };
@@ -188,12 +190,6 @@ impl Collector {
         let number = *self.numbers.entry(hash(&[name])).or_insert(next);
         self.issues.forgotten += u64::from(number < next && !self.open.contains_key(&number));
         number
-    }
-
-    fn open(&mut self, number: u32, name: &str) {
-        self.open
-            .entry(number)
-            .or_insert_with(|| Application { name: shortened(name, LONGEST_NAME).into(), ..Application::default() });
     }
 
     /// Gives nodes other names, such as when the log names them after their attempts.
@@ -281,7 +277,7 @@ impl Collector {
     /// Finds out which slots the open applications share, if a diagnosis needs it.
     fn share_slots(&mut self) {
         if self.recorder.wanted.diagnoses && self.open.len() > 1 {
-            self.shared = Shared::of(&self.open);
+            self.shared = Shared::of(&self.open, self.nodes.len());
         }
     }
 

@@ -1,11 +1,13 @@
 //! Splits the lines of tables into fields: CSV with quotes, and fields separated by tabs, bars or semicolons.
 
+/// Comes after each field, of which it is no part.
+const DELIMITER: char = '\n';
 /// The most lines that one quoted field may span.
 const MOST_LINES: u32 = 1000;
 /// The longest row, in bytes; a longer one has a quote that is never closed.
 const LONGEST_ROW: usize = 1 << 20;
 
-/// Fields of a row. Their texts are in one buffer, which is used again for the next row.
+/// Fields of a row. Their texts are in one buffer, which is used again for the next row, with a delimiter after each.
 #[derive(Debug, Default)]
 pub(crate) struct Fields {
     text: String,
@@ -21,7 +23,7 @@ impl Fields {
     /// Returns a field without blanks around it; empty if the row has no such field.
     pub(crate) fn get(&self, at: usize) -> &str {
         let Some(&end) = self.ends.get(at) else { return "" };
-        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before] + 1);
         self.text[start..end].trim()
     }
 
@@ -34,16 +36,22 @@ impl Fields {
     /// Adds a field.
     pub(crate) fn push(&mut self, field: &str) {
         self.text.push_str(field);
+        self.end();
+    }
+
+    /// Ends a field whose text was added.
+    fn end(&mut self) {
         self.ends.push(self.text.len());
+        self.text.push(DELIMITER);
     }
 
     /// Splits a row. With a comma or semicolon as delimiter, a field may be in quotes.
     pub(crate) fn split(&mut self, row: &str, delimiter: char) {
         self.clear();
         if !may_be_quoted(delimiter) || !row.contains('"') {
-            for field in row.split(delimiter) {
-                self.push(field);
-            }
+            self.text.push_str(row);
+            self.ends.extend(row.match_indices(delimiter).map(|(at, _)| at));
+            self.ends.push(row.len());
             return;
         }
         let mut rest = row;
@@ -62,8 +70,7 @@ impl Fields {
                     }
                 }
                 let end = after.find(delimiter).unwrap_or(after.len());
-                self.text.push_str(&after[..end]);
-                self.ends.push(self.text.len());
+                self.push(&after[..end]);
                 rest = &after[end..];
             } else {
                 let end = rest.find(delimiter).unwrap_or(rest.len());

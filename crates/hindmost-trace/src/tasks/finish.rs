@@ -1,7 +1,5 @@
 //! Counts and records the rows of an application once they are complete.
 
-use rustc_hash::FxHashMap;
-
 use hindmost_core::metrics::SlowNode;
 
 use super::attempts::{Attempt, attempts, in_order};
@@ -20,15 +18,15 @@ impl Collector {
         let mut finished = std::mem::take(&mut application.finished);
         finished.resize(application.phases.len(), 0);
         self.counts.phases += finished.iter().filter(|tasks| **tasks == 0).count() as u64;
-        let tasks = in_order(&mut application.rows, &mut finished);
-        let attempts = attempts(&application.rows, &tasks, self.rules.retried_have_failed);
+        let numbers = in_order(&mut application.rows, &mut finished);
+        let attempts = attempts(&application.rows, &numbers, self.rules.retried_have_failed);
         self.issues.repeated += (application.rows.len() - attempts.len()) as u64;
         application.finished = finished;
 
         let jobs = (application.jobs.len() as u64).max(1);
         self.counts.jobs += jobs.saturating_sub(application.jobs_counted);
         application.jobs_counted = jobs;
-        self.count(&attempts, is_first);
+        self.count(&attempts, numbers.len(), is_first);
         self.record((number, is_first), application, &attempts);
     }
 
@@ -79,15 +77,16 @@ impl Collector {
         let mut joined = Joined::default();
         for (number, application) in numbered {
             let mut rows = application.rows.clone();
-            let tasks = in_order(&mut rows, &mut vec![0; application.phases.len()]);
-            let attempts = attempts(&rows, &tasks, self.rules.retried_have_failed);
+            let numbers = in_order(&mut rows, &mut vec![0; application.phases.len()]);
+            let attempts = attempts(&rows, &numbers, self.rules.retried_have_failed);
             joined.add(self.recording(*number, application, &attempts, Jobs::Apart));
         }
         joined.whole().map_or_else(Vec::new, proven_slow)
     }
 
-    fn count(&mut self, attempts: &[Attempt<'_>], is_first: bool) {
-        let mut tasks: FxHashMap<(u32, u32), (bool, u16)> = FxHashMap::default();
+    fn count(&mut self, attempts: &[Attempt<'_>], tasks: usize, is_first: bool) {
+        // Whether an attempt of each task won, and the lowest number of one.
+        let mut tasks = vec![(false, u16::MAX); tasks];
         for attempt in attempts {
             let counts = &mut self.counts;
             counts.attempts += 1;
@@ -97,7 +96,7 @@ impl Collector {
             counts.from = [counts.from, began].into_iter().flatten().reduce(f64::min);
             let end = Some(row.end).filter(|end| !end.is_nan());
             counts.to = [counts.to, end].into_iter().flatten().reduce(f64::max);
-            let (won, first) = tasks.entry((row.phase, attempt.task)).or_insert((false, row.attempt));
+            let (won, first) = &mut tasks[row.task as usize];
             *won |= attempt.wins;
             *first = row.attempt.min(*first);
             self.issues.ran_again += u64::from(attempt.repeated);
@@ -116,9 +115,9 @@ impl Collector {
             }
         }
         self.counts.tasks += tasks.len() as u64;
-        self.issues.never_succeeded += tasks.values().filter(|(won, _)| !won).count() as u64;
+        self.issues.never_succeeded += tasks.iter().filter(|(won, _)| !won).count() as u64;
         if is_first {
-            self.issues.without_first += without_first(tasks.into_values().map(|(_, first)| first).collect());
+            self.issues.without_first += without_first(tasks.into_iter().map(|(_, first)| first).collect());
         }
     }
 }

@@ -54,7 +54,7 @@ impl Names {
 /// A row that is held. Times are in seconds; one that is not known is NaN.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
-    /// Hash of the task's name; different for rows without one.
+    /// Hash of the task's name; different for rows without one. Once rows are in order, the position of their task.
     pub task: u64,
     /// Hash of the task's name that is the same in every job; 0 for rows without one.
     pub in_every_job: u64,

@@ -43,6 +43,27 @@ pub(crate) struct Row<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UnknownState;
 
+/// What the last word for a state meant. Most rows repeat it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LastState(Option<(String, Result<Option<Ended>, UnknownState>)>);
+
+impl LastState {
+    /// Returns what a word means, which `meaning` finds out.
+    ///
+    /// # Errors
+    /// Those of `meaning`.
+    pub(crate) fn of(
+        &mut self,
+        word: &str,
+        meaning: impl FnOnce(&str) -> Result<Option<Ended>, UnknownState>,
+    ) -> Result<Option<Ended>, UnknownState> {
+        match &self.0 {
+            Some((last, ended)) if last == word => *ended,
+            _ => self.0.insert((word.to_owned(), meaning(word))).1,
+        }
+    }
+}
+
 /// Returns how an attempt ended, from the words that tools use and from exit codes; `None` if it has not ended.
 ///
 /// # Errors

@@ -30,42 +30,54 @@ struct Cluster {
     slots: i32,
     there: Vec<(f64, i32)>,
     /// Starts and ends of all attempts, ascending.
-    changes: Vec<(f64, i32)>,
-    /// The slots in use after each of them.
-    sums: Vec<i32>,
+    changes: Vec<Change>,
     /// The slots in use over time.
     used: Area,
 }
 
-fn changes(rows: &[Held]) -> impl Iterator<Item = (f64, i32)> {
-    rows.iter().filter_map(Held::times).flat_map(|(start, end)| [(start, 1), (end, -1)])
+/// A start or an end of an attempt: when it was, the change of the number of slots in use, and the number of the application.
+type Change = (f64, i32, u32);
+
+fn changes(number: u32, rows: &[Held]) -> impl Iterator<Item = Change> {
+    rows.iter().filter_map(Held::times).flat_map(move |(start, end)| [(start, 1, number), (end, -1, number)])
 }
 
-fn sort(changes: &mut [(f64, i32)]) {
+fn sort(changes: &mut [Change]) {
     // At the same instant, ends count before starts.
     changes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
 }
 
-/// Returns the representative of a set, and shortens the way to it.
-fn representative(parents: &mut FxHashMap<u32, u32>, of: u32) -> u32 {
-    let mut root = of;
-    while let Some(parent) = parents.get(&root).copied().filter(|parent| *parent != root) {
-        root = parent;
+/// Sets of nodes. A node that is not known counts as one.
+struct Sets(Vec<u32>);
+
+impl Sets {
+    /// The place of a node: itself, or the place after all others.
+    fn place(&self, node: u32) -> u32 {
+        node.min(self.0.len() as u32 - 1)
     }
-    parents.insert(of, root);
-    root
+
+    /// Returns the representative of the set of a node, and shortens the way to it.
+    fn representative(&mut self, node: u32) -> u32 {
+        let of = self.place(node);
+        let mut root = of;
+        while self.0[root as usize] != root {
+            root = self.0[root as usize];
+        }
+        self.0[of as usize] = root;
+        root
+    }
 }
 
 impl Shared {
     /// Finds the clusters of applications.
-    pub(super) fn of(open: &FxHashMap<u32, Application>) -> Shared {
-        let mut nodes: FxHashMap<u32, u32> = FxHashMap::default();
+    pub(super) fn of(open: &FxHashMap<u32, Application>, nodes: usize) -> Shared {
+        let mut nodes = Sets((0..=nodes as u32).collect());
         for application in open.values() {
             let Some(first) = application.rows.first() else { continue };
-            let first = representative(&mut nodes, first.node);
+            let first = nodes.representative(first.node);
             for row in &application.rows {
-                let other = representative(&mut nodes, row.node);
-                nodes.insert(other, first);
+                let other = nodes.representative(row.node);
+                nodes.0[other as usize] = first;
             }
         }
         let mut shared = Shared::default();
@@ -73,7 +85,7 @@ impl Shared {
         let mut all: Vec<(&u32, &Application)> = open.iter().filter(|(_, one)| !one.rows.is_empty()).collect();
         all.sort_unstable_by_key(|(number, _)| **number);
         for (number, application) in all {
-            let root = representative(&mut nodes, application.rows[0].node);
+            let root = nodes.representative(application.rows[0].node);
             let next = shared.clusters.len();
             let at = *numbers.entry(root).or_insert(next);
             if at == next {
@@ -88,19 +100,13 @@ impl Shared {
             // There may be a million changes, for which a growing list would take twice the memory.
             if cluster.applications > 1 {
                 cluster.changes.reserve_exact((2 * cluster.rows).saturating_sub(cluster.changes.len()));
-                cluster.changes.extend(changes(&open[number].rows));
+                cluster.changes.extend(changes(*number, &open[number].rows));
             }
         }
         for cluster in shared.clusters.iter_mut().filter(|cluster| cluster.applications > 1) {
             sort(&mut cluster.changes);
-            cluster.slots = most_slots(&cluster.changes);
-            cluster.used = area(&cluster.changes);
-            let mut sum = 0;
-            let add = |(_, by): &(f64, i32)| {
-                sum += by;
-                sum
-            };
-            cluster.sums = cluster.changes.iter().map(add).collect();
+            cluster.slots = most_slots(cluster.changes.iter().map(|(at, by, _)| (*at, i64::from(*by))));
+            cluster.used = area(cluster.changes.iter());
         }
         shared.find_joins(open);
         shared
@@ -114,15 +120,15 @@ impl Shared {
         }
         for (cluster, mut numbers) in self.clusters.iter_mut().zip(of_clusters) {
             cluster.there = vec![(f64::NEG_INFINITY, cluster.slots)];
-            let Some((from, _)) = cluster.changes.first().copied().filter(|_| cluster.rows <= MOST_ROWS_THAT_JOIN)
+            let Some((from, ..)) = cluster.changes.first().copied().filter(|_| cluster.rows <= MOST_ROWS_THAT_JOIN)
             else {
                 continue;
             };
             numbers.sort_unstable();
             let rows = || numbers.iter().flat_map(|number| &open[number].rows);
             let attempts = rows().filter_map(|row| row.times().map(|(start, end)| (row.node, start, end)));
-            let waits = numbers.iter().flat_map(|number| waits(&open[number].rows)).collect();
-            let joins = slots_that_join(attempts, waits, (from, i64::from(cluster.slots)));
+            let waits = || numbers.iter().flat_map(|number| waits(&open[number].rows)).collect();
+            let joins = slots_that_join(attempts, || &cluster.used, waits, (from, i64::from(cluster.slots)));
             cluster.there = joins.into_iter().map(|(at, by)| (at, i32::try_from(by).unwrap_or(0))).collect();
             cluster.there[0].0 = f64::NEG_INFINITY;
         }
@@ -133,43 +139,38 @@ impl Shared {
     pub(super) fn left_for(&self, number: u32, application: &Application) -> Vec<(f64, i32)> {
         let cluster = self.of_applications.get(&number).map(|at| &self.clusters[*at]);
         let Some(cluster) = cluster.filter(|cluster| cluster.applications > 1) else { return Vec::new() };
-        let mut own: Vec<(f64, i32)> = changes(&application.rows).collect();
-        sort(&mut own);
+        let times = || application.rows.iter().filter_map(Held::times);
         let submitted = application.rows.iter().map(|row| row.submitted).filter(|at| !at.is_nan());
-        let Some((first, last)) = own.first().zip(own.last()).map(|(first, last)| (first.0, last.0)) else {
+        let first = times().map(|(start, _)| start).fold(f64::INFINITY, f64::min);
+        let last = times().map(|(_, end)| end).fold(f64::NEG_INFINITY, f64::max);
+        if first > last {
             return Vec::new();
-        };
+        }
         let from = submitted.fold(first, f64::min);
-        let begin = cluster.changes.partition_point(|(at, _)| *at <= from);
-        let during = &cluster.changes[begin..cluster.changes.partition_point(|(at, _)| *at <= last).max(begin)];
+        let place = |time: f64| cluster.changes.partition_point(|(at, ..)| *at <= time);
+        let (before, during) = cluster.changes[..place(last)].split_at(place(from));
+        let is_own = |change: &&Change| change.2 == number;
+        let at_begin = &before[before.partition_point(|(at, ..)| *at < first)..];
         let most = (CHANGES_OF_ALL / cluster.applications).clamp(CHANGES[0], CHANGES[1]);
-        if during.len() > own.len() + most && last > from {
-            return means((&cluster.used, &area(&own)), (from, last), most, &cluster.there);
+        if during.len() > 2 * times().count() + most && last > from {
+            let own: Vec<&Change> = at_begin.iter().chain(during).filter(is_own).collect();
+            return means((&cluster.used, &area(own.into_iter())), (from, last), most, &cluster.there);
         }
         // What is not the application's own is of others.
-        let is_early = |one: &&(f64, i32)| one.0 <= from;
-        let own_at_begin: i32 = own.iter().take_while(is_early).map(|(_, by)| by).sum();
-        let mut own = own.into_iter().skip_while(|one| one.0 <= from).peekable();
-        let is_of_others = |change: &&(f64, i32)| own.next_if(|one| one == *change).is_none();
-        let others_at_begin = cluster.used_at(begin) - own_at_begin;
-        let others = during.iter().filter(is_of_others).map(|(at, by)| (*at, -by));
+        let own_at_begin: i32 = at_begin.iter().filter(is_own).map(|(_, by, _)| by).sum();
+        let others_at_begin = cluster.used.after(before.len()) as i32 - own_at_begin;
+        let others = during.iter().filter(|change| !is_own(change)).map(|(at, by, _)| (*at, -by));
         let joins = cluster.there.iter().filter(|(at, _)| *at > from && *at <= last).copied();
-        let mut left: Vec<(f64, i32)> = others.chain(joins).collect();
-        left.sort_by(|a, b| a.0.total_cmp(&b.0));
-        left.insert(0, (from, slots_at(&cluster.there, from) - others_at_begin));
+        let mut left = Vec::with_capacity(1 + during.len());
+        left.push((from, slots_at(&cluster.there, from) - others_at_begin));
+        left.extend(others.chain(joins));
+        left[1..].sort_by(|a, b| a.0.total_cmp(&b.0));
         left
     }
 }
 
-impl Cluster {
-    /// Slots in use after the first `changes` changes.
-    fn used_at(&self, changes: usize) -> i32 {
-        self.sums.get(changes.wrapping_sub(1)).copied().unwrap_or(0)
-    }
-}
-
-fn area(changes: &[(f64, i32)]) -> Area {
-    Area::of_sorted(changes.iter().map(|(at, by)| (*at, f64::from(*by))))
+fn area<'c>(changes: impl ExactSizeIterator<Item = &'c Change>) -> Area {
+    Area::of_sorted(changes.map(|(at, by, _)| (*at, f64::from(*by))))
 }
 
 /// Slots that are there at a time.
@@ -227,11 +228,11 @@ mod tests {
     #[test]
     fn means_follow_the_changes() {
         // Others use one slot all the time, and another one half of the time; the job uses one of four.
-        let others = (0..50_000).map(|at| (f64::from(at), if at % 2 == 0 { 1 } else { -1 }));
-        let own = [(0.0, 1), (50_000.0, -1)];
-        let mut all: Vec<(f64, i32)> = others.chain([(0.0, 1), (50_000.0, -1)]).chain(own).collect();
+        let others = (0..50_000).map(|at| (f64::from(at), if at % 2 == 0 { 1 } else { -1 }, 1));
+        let own = [(0.0, 1, 0), (50_000.0, -1, 0)];
+        let mut all: Vec<Change> = others.chain([(0.0, 1, 2), (50_000.0, -1, 2)]).chain(own).collect();
         sort(&mut all);
-        let left = means((&area(&all), &area(&own)), (0.0, 50_000.0), 1000, &[(0.0, 4)]);
+        let left = means((&area(all.iter()), &area(own.iter())), (0.0, 50_000.0), 1000, &[(0.0, 4)]);
         let mut slots = 0;
         for (_, by) in &left {
             slots += by;

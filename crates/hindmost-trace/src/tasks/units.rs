@@ -213,7 +213,8 @@ fn date_and_time(text: &str) -> Option<f64> {
     let mut rest = text.get(16..)?;
     if let Some(tail) = rest.strip_prefix(':') {
         let digits = tail.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',').unwrap_or(tail.len());
-        let second: f64 = tail[..digits].replace(',', ".").parse().ok()?;
+        let text = &tail[..digits];
+        let second: f64 = if text.contains(',') { text.replace(',', ".").parse() } else { text.parse() }.ok()?;
         if second >= 61.0 {
             return None;
         }

@@ -20,8 +20,8 @@ use super::{ArrivalSpec, ClusterSpec, EveryArrivals, NetworkSpec, NodeClass, Poi
 const MOST_NODES: u32 = 10_000_000;
 /// Most jobs of one seed, on average. A waiting job takes about 2 kB of memory.
 const MOST_JOBS: f64 = 1e7;
-/// Most tasks of one seed, on average. Simulating this many takes hours.
-const MOST_TASKS_OF_ALL: f64 = 1e8;
+/// Most tasks of one seed, on average. Simulating this many takes ten minutes or more.
+const MOST_TASKS_OF_ALL: f64 = 1e9;
 /// Longest time, in seconds: about 300 years, half of what the clock can count.
 pub(super) const LONGEST: f64 = 1e10;
 /// Largest load. Higher values are meant as a percentage.

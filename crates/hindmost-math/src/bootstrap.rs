@@ -44,23 +44,28 @@ fn below(hash: u64, limit: usize) -> usize {
     ((u128::from(hash) * limit as u128) >> 64) as usize
 }
 
+/// The pairs [x, y] of a seed: a list, or something that goes through them once for each copy of it.
+pub trait Pairs: Clone + IntoIterator<Item = [f64; 2]> {}
+
+impl<P: Clone + IntoIterator<Item = [f64; 2]>> Pairs for P {}
+
 /// Returns the mean over seeds of Σy/Σx, for pairs [x, y] of values of at least 0. Seeds whose sum of x is 0 are left
 /// out; `None` if there is no other seed.
-pub fn mean_ratio(seeds: &[Vec<[f64; 2]>]) -> Option<f64> {
+pub fn mean_ratio(seeds: &[impl Pairs]) -> Option<f64> {
     mean(&ratios(seeds))
 }
 
 /// Returns the ratio of each seed whose sum of x is above 0.
-pub fn ratios(seeds: &[Vec<[f64; 2]>]) -> Vec<f64> {
-    seeds.iter().filter_map(|pairs| ratio(pairs.iter())).collect()
+pub fn ratios(seeds: &[impl Pairs]) -> Vec<f64> {
+    seeds.iter().filter_map(|pairs| ratio(pairs.clone().into_iter())).collect()
 }
 
 /// Returns the 95% interval of [`mean_ratio`]; `None` for fewer than two seeds, or if a ratio is 0.
 ///
 /// The draws are hashes, so the same pairs always have the same interval.
-pub fn ratio_interval(seeds: &[Vec<[f64; 2]>]) -> Option<[f64; 2]> {
-    let seeds: Vec<&Vec<[f64; 2]>> = seeds.iter().filter(|pairs| ratio(pairs.iter()).is_some()).collect();
-    let of_seeds: Vec<f64> = seeds.iter().filter_map(|pairs| ratio(pairs.iter())).collect();
+pub fn ratio_interval<P: Pairs>(seeds: &[P]) -> Option<[f64; 2]> {
+    let (seeds, of_seeds): (Vec<&P>, Vec<f64>) =
+        seeds.iter().filter_map(|pairs| Some((pairs, ratio(pairs.clone().into_iter())?))).unzip();
     let estimate = mean(&of_seeds)?;
     let count = seeds.len();
     if count < 2 || of_seeds.contains(&0.0) {
@@ -72,7 +77,7 @@ pub fn ratio_interval(seeds: &[Vec<[f64; 2]>]) -> Option<[f64; 2]> {
         return Some([estimate, estimate]);
     }
     let limit = (BLOCKS[1] / count).clamp(1, BLOCKS[0]);
-    let blocks: Vec<Vec<[f64; 2]>> = seeds.iter().map(|pairs| blocks(pairs, limit)).collect();
+    let blocks: Vec<Vec<[f64; 2]>> = seeds.iter().map(|pairs| blocks(*pairs, limit)).collect();
     let mut deviations: Vec<f64> = (0..RESAMPLES)
         .map(|number| (resampled(&blocks, number) / estimate).ln())
         .filter(|one| one.is_finite())
@@ -85,17 +90,18 @@ pub fn ratio_interval(seeds: &[Vec<[f64; 2]>]) -> Option<[f64; 2]> {
 }
 
 /// Returns Σy/Σx of some pairs; `None` if the sum of x is not above 0.
-fn ratio<'a>(pairs: impl Iterator<Item = &'a [f64; 2]>) -> Option<f64> {
+fn ratio(pairs: impl Iterator<Item = [f64; 2]>) -> Option<f64> {
     let (x, y) = pairs.fold((0.0, 0.0), |(x, y), pair| (x + pair[0], y + pair[1]));
     (x > 0.0).then_some(y / x)
 }
 
 /// Adds up consecutive pairs to at most `limit` blocks, whose numbers of pairs differ by at most one.
-fn blocks(pairs: &[[f64; 2]], limit: usize) -> Vec<[f64; 2]> {
-    let count = pairs.len().min(limit);
+fn blocks(pairs: &impl Pairs, limit: usize) -> Vec<[f64; 2]> {
+    let all = pairs.clone().into_iter().count();
+    let count = all.min(limit);
     let mut blocks = vec![[0.0; 2]; count];
-    for (at, pair) in pairs.iter().enumerate() {
-        let block = &mut blocks[at * count / pairs.len()];
+    for (at, pair) in pairs.clone().into_iter().enumerate() {
+        let block = &mut blocks[at * count / all];
         block[0] += pair[0];
         block[1] += pair[1];
     }
@@ -113,7 +119,7 @@ fn resampled(seeds: &[Vec<[f64; 2]>], number: u64) -> f64 {
     let mut of_seeds = Vec::with_capacity(seeds.len());
     for _ in seeds {
         let pairs = &seeds[draw(seeds.len())];
-        of_seeds.extend(ratio((0..pairs.len()).map(|_| &pairs[draw(pairs.len())])));
+        of_seeds.extend(ratio((0..pairs.len()).map(|_| pairs[draw(pairs.len())])));
     }
     mean(&of_seeds).unwrap_or(f64::NAN)
 }

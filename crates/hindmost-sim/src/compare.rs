@@ -59,11 +59,14 @@ pub(crate) fn resource_versus(first: &[RunResult], other: &[RunResult]) -> Versu
 }
 
 fn versus_of(first: &[RunResult], other: &[RunResult], of: fn(&RunResult) -> &Vec<f64>) -> VersusFirst {
-    let pairs = |(first, other): (&RunResult, &RunResult)| -> Vec<[f64; 2]> {
-        let pairs = of(first).iter().zip(of(other)).map(|(one, other)| [*one, *other]);
-        pairs.filter(|[one, other]| one.is_finite() && other.is_finite()).collect()
-    };
-    let seeds: Vec<Vec<[f64; 2]>> = first.iter().zip(other).map(pairs).collect();
+    let seeds: Vec<_> = first
+        .iter()
+        .zip(other)
+        .map(|(first, other)| {
+            let pairs = of(first).iter().zip(of(other)).map(|(one, other)| [*one, *other]);
+            pairs.filter(|[one, other]| one.is_finite() && other.is_finite())
+        })
+        .collect();
     let ratios = ratios(&seeds);
     VersusFirst {
         flowtime_ratio: mean(&ratios),

@@ -50,7 +50,9 @@ impl Driver<'_> {
         result.running_time[index] = measured.running_time();
         result.resource[index] = measured.resource;
         result.slowdown[index] = measured.slowdown;
-        result.lateness[index] = measured.lateness();
+        if let Some(place) = result.lateness.get_mut(index) {
+            *place = measured.lateness();
+        }
         result.finished += 1;
         result.tasks += measured.tasks;
         result.attempts += measured.attempts;

@@ -411,7 +411,9 @@ impl Driver<'_> {
         ] {
             column.push(f64::NAN);
         }
-        self.result.lateness.push(None);
+        if spec.deadline.is_some() || !self.result.lateness.is_empty() {
+            self.result.lateness.resize(self.result.flowtime.len(), None);
+        }
         let name = spec.name.clone();
         let (spec, learned) = self.recall(at, id, spec)?;
         match self.step(at, &Event::JobArrived { job: id, spec: spec.into() }) {

@@ -19,7 +19,8 @@ pub struct RunResult {
     pub resource: Vec<f64>,
     /// Flowtime divided by the longest path of the phases' mean durations.
     pub slowdown: Vec<f64>,
-    /// Signed lateness: finish − deadline, in seconds; `None` if the job has no deadline, or did not finish.
+    /// Signed lateness: finish − deadline, in seconds; `None` if the job has no deadline, or did not finish. Empty if no job
+    /// has a deadline.
     pub lateness: Vec<Option<f64>>,
     /// Number of jobs that finished.
     pub finished: u64,

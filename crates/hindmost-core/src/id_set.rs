@@ -84,6 +84,9 @@ impl IdSet {
 
     /// Returns the smallest member that is at least `from`.
     pub fn next(&self, from: u32) -> Option<u32> {
+        if self.len == 0 {
+            return None;
+        }
         let word = (from / 64) as usize;
         let here = self.words.get(word)? & (u64::MAX << (from % 64));
         if here != 0 {

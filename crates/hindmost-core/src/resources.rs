@@ -105,6 +105,29 @@ impl Resources {
         self
     }
 
+    /// Adds another amount, of a cluster with this number of dimensions.
+    #[inline]
+    pub(crate) fn add(&mut self, other: &Resources, dimensions: usize) {
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0).take(dimensions) {
+            *mine = mine.saturating_add(*theirs);
+        }
+    }
+
+    /// Takes another amount away, of a cluster with this number of dimensions; leaves zero in dimensions in which `other` is
+    /// larger.
+    #[inline]
+    pub(crate) fn take(&mut self, other: &Resources, dimensions: usize) {
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0).take(dimensions) {
+            *mine = mine.saturating_sub(*theirs);
+        }
+    }
+
+    /// Returns true if the amount, of a cluster with this number of dimensions, is not zero.
+    #[inline]
+    pub(crate) fn is_some(&self, dimensions: usize) -> bool {
+        self.0.iter().take(dimensions).any(|amount| *amount > 0)
+    }
+
     /// Returns the smaller of both amounts in each dimension.
     #[must_use]
     pub fn least(mut self, other: &Resources) -> Resources {
@@ -206,6 +229,12 @@ impl Dimensions {
             }
         }
         Ok(Dimensions(names))
+    }
+
+    /// Returns the number of dimensions.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.0.len()
     }
 
     /// Returns the names of the dimensions, in the order of the amounts in [`Resources`].

@@ -194,13 +194,13 @@ impl Session {
         }
         sink.applied(at, event, applied, self)?;
         let Session { cluster, policy, estimator, decisions, collector, learned } = self;
-        if *event == Event::Round {
+        if matches!(event, Event::Round) {
             policy.decide(cluster, &**estimator, decisions);
         } else {
             policy.observe(event, applied, cluster, &**estimator, decisions);
         }
         // The sink may take the decisions out of the vector.
-        let may_retire = if *event == Event::Round { abandoned_jobs(decisions) } else { may_retire };
+        let may_retire = if matches!(event, Event::Round) { abandoned_jobs(decisions) } else { may_retire };
         if let Some(collector) = collector {
             collector.decided(decisions, cluster);
         }
@@ -216,14 +216,16 @@ impl Session {
         let answered = sink.decided(Decided { at, decisions, reasons, refused, no_copies, cluster, policy, estimator });
         decisions.clear();
         answered?;
-        let retired = match event {
+        let mut retired = Vec::new();
+        match event {
             Event::AttemptFinished { attempt }
             | Event::AttemptStopped { attempt }
-            | Event::AttemptFailed { attempt, .. } => self.cluster.retire(attempt.task.job).into_iter().collect(),
-            Event::TaskGivenUp { task } => self.cluster.retire(task.job).into_iter().collect(),
-            Event::JobGivenUp { job } => self.cluster.retire(*job).into_iter().collect(),
-            _ => may_retire.into_iter().filter_map(|job| self.cluster.retire(job)).collect(),
-        };
+            | Event::AttemptFailed { attempt, .. } => retired.extend(self.cluster.retire(attempt.task.job)),
+            Event::TaskGivenUp { task } => retired.extend(self.cluster.retire(task.job)),
+            Event::JobGivenUp { job } => retired.extend(self.cluster.retire(*job)),
+            _ if may_retire.is_empty() => {}
+            _ => retired.extend(may_retire.into_iter().filter_map(|job| self.cluster.retire(job))),
+        }
         Ok(Stepped { applied, retired })
     }
 

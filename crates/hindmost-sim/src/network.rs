@@ -91,7 +91,9 @@ impl Reading {
 
     /// Records that a copy has ended. A copy that was stopped provides no output.
     pub(crate) fn ended(&mut self, attempt: AttemptId, finished: bool) {
-        self.longer.remove(&attempt);
+        if !self.longer.is_empty() {
+            self.longer.remove(&attempt);
+        }
         if !finished && let Some(seconds) = self.seconds.get_mut(&(attempt.task.job, attempt.task.phase)) {
             seconds.retain(|second| second.attempt != attempt);
         }

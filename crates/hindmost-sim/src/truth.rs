@@ -78,6 +78,8 @@ pub(crate) struct Truth {
     stragglers: VecDeque<JobStragglers>,
     /// When the first wave of each node ends in a phase; kept only for phases whose durations depend on it.
     first_waves: FxHashMap<(JobId, u32, NodeId), Time>,
+    /// Whether any job so far has durations that depend on where and when attempts start.
+    has_situated: bool,
     /// How many numbers were drawn for durations.
     drawn: Cell<u64>,
 }
@@ -99,6 +101,7 @@ impl Truth {
             first: 0,
             stragglers: VecDeque::new(),
             first_waves: FxHashMap::default(),
+            has_situated: false,
             drawn: Cell::new(0),
         }
     }
@@ -122,6 +125,7 @@ impl Truth {
                 slowdowns: stragglers.slowdown.resolve(&mut draws(1)).map_err(wrong)?,
             });
         }
+        self.has_situated |= durations.iter().any(|phase| matches!(phase, Durations::Situated(_)));
         self.jobs.push_back(Some(durations.into_boxed_slice()));
         Ok(())
     }
@@ -163,7 +167,7 @@ impl Truth {
     }
 
     fn situated(&self, task: TaskId) -> Option<&Situated> {
-        match self.of_phase(task)? {
+        match self.has_situated.then(|| self.of_phase(task))?? {
             Durations::Situated(situated) => Some(situated),
             _ => None,
         }
@@ -260,8 +264,8 @@ impl Truth {
     }
 
     /// Returns when the remaining time of an attempt is revealed, and the finish that is expected then. The attempt
-    /// began at `since`, finishes at `finish`, and would take `mean` if it had its phase's mean duration.
-    pub(crate) fn reveal(&self, attempt: AttemptId, since: Time, finish: Time, mean: Time) -> Reveal {
+    /// began at `since`, finishes at `finish`, and would take `mean()` if it had its phase's mean duration.
+    pub(crate) fn reveal(&self, attempt: AttemptId, since: Time, finish: Time, mean: impl Fn() -> Time) -> Reveal {
         let fraction = match self.model.knowledge {
             // Nothing is revealed, whatever condition a policy watches.
             Knowledge::Age | Knowledge::History => return Reveal { at: Time::NEVER, expected_finish: finish },
@@ -271,7 +275,8 @@ impl Truth {
         };
         let total = finish - since;
         let slow_from = self.model.slow_from;
-        let at = if slow_from > 0.0 && total > mean && self.model.knowledge != Knowledge::Oracle {
+        let becomes_slow = slow_from > 0.0 && self.model.knowledge != Knowledge::Oracle;
+        let at = if let Some(mean) = becomes_slow.then(mean).filter(|mean| total > *mean) {
             // The attempt runs at the mean rate up to `slow_from` of the work, and then at the lower rate at which the
             // rest of the work takes the rest of the time.
             let fast = mean.seconds() * slow_from;

@@ -18,7 +18,7 @@ use super::Cluster;
 use super::attempt::{Attempt, AttemptState};
 use super::end::Ending;
 use super::job::Job;
-use super::node::Node;
+use super::node::{Node, OnNode};
 use super::phase::Learned;
 use super::tasks_by_input::TasksByInput;
 
@@ -315,7 +315,7 @@ impl Cluster {
             power: power.cloned(),
             up: true,
             before_leaving: None,
-            attempts: Vec::new(),
+            attempts: OnNode::NONE,
         });
         self.total = self.total.plus(&capacity);
         self.joined_total = self.joined_total.plus(&capacity);
@@ -336,7 +336,7 @@ impl Cluster {
             return Ok(Applied::default());
         }
         node.up = false;
-        let mut lost: Vec<AttemptId> = node.attempts.iter().map(|slot| self.attempts.get(*slot).id).collect();
+        let mut lost: Vec<AttemptId> = node.attempts.iter().map(|slot| self.attempts.get(slot).id).collect();
         self.total = self.total.minus(&node.capacity);
         self.nodes_changed();
         lost.sort_unstable();
@@ -347,7 +347,7 @@ impl Cluster {
         self.forget_reservations(id);
         let node = &mut self.nodes[id.0 as usize];
         node.reserved = Resources::NONE;
-        node.capacity = node.before_leaving.take().unwrap_or(node.capacity);
+        node.capacity = node.before_leaving.take().map_or(node.capacity, |before| *before);
         node.free = node.capacity;
         self.refresh_open(id);
         Ok(applied)
@@ -360,7 +360,7 @@ impl Cluster {
             self.forget_reservations(id);
             let node = &mut self.nodes[id.0 as usize];
             let unused = node.free.plus(&node.reserved);
-            node.before_leaving = Some(node.capacity);
+            node.before_leaving = Some(Box::new(node.capacity));
             (node.free, node.reserved) = (Resources::NONE, Resources::NONE);
             self.gone(id, &unused);
         }
@@ -431,7 +431,7 @@ impl Cluster {
         }
         let mut job = Job::new(id, spec.clone(), self.now, known);
         for (phase, spec) in job.phases.iter_mut().zip(&spec.phases) {
-            phase.by_input = TasksByInput::of(spec, &self.nodes);
+            phase.by_input = TasksByInput::of(spec, &self.nodes).map(Box::new);
         }
         self.runnable += u64::from(job.runnable);
         self.jobs.push_back(Some(Box::new(job)));
@@ -495,13 +495,13 @@ impl Cluster {
             .and_then(|phase| phase.tasks.get(id.task.index as usize))
             .filter(|task| id.copy < task.launched)
             .ok_or_else(|| RecordError::Unknown(id.to_string()))?;
-        Ok(self.attempts.chain(task.newest).find(|(_, attempt)| attempt.id.copy == id.copy).map(|(slot, _)| slot))
+        Ok(self.attempts.find(task.newest, |attempt| attempt.id.copy == id.copy))
     }
 
     #[inline]
     pub(super) fn refresh_open(&mut self, id: NodeId) {
         let node = &self.nodes[id.0 as usize];
-        if node.up && !node.free.is_none() {
+        if node.up && node.free.is_some(self.dimensions.count()) {
             self.open.insert(id.0);
         } else {
             self.open.remove(id.0);

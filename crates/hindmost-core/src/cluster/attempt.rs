@@ -3,7 +3,7 @@
 use crate::ids::{AttemptId, NodeId};
 use crate::time::Time;
 
-use super::task::{NO_ATTEMPT, NO_NODE};
+use super::task::{NO_ATTEMPT, NO_NODE, Task};
 
 /// Nanoseconds of a millisecond.
 const MILLISECOND: u64 = 1_000_000;
@@ -20,9 +20,10 @@ pub enum AttemptState {
     Stopping,
 }
 
-/// A copy of a task on a node. Its size is one cache line, because a large cluster has many attempts and reads them in
+/// A copy of a task on a node. It fills one cache line, because a large cluster has many attempts and reads them in
 /// random order.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Attempt {
     pub(super) id: AttemptId,
     pub(super) node: NodeId,
@@ -153,9 +154,28 @@ impl Attempts {
         &mut self.slots[slot as usize]
     }
 
+    /// Returns the slot of the first copy of the chain that begins at a slot for which `is_it` holds.
+    pub(super) fn find(&self, newest: u32, is_it: impl Fn(&Attempt) -> bool) -> Option<u32> {
+        self.chain(newest).find(|(_, copy)| is_it(copy)).map(|(slot, _)| slot)
+    }
+
+    /// Takes a copy out of its task's chain of copies, and out of the copy that it was to replace.
+    pub(super) fn unlink(&mut self, slot: u32, task: &mut Task) {
+        let Attempt { older, holds_resources, .. } = *self.get(slot);
+        if task.newest == slot {
+            task.newest = older;
+        } else if let Some(newer) = self.find(task.newest, |copy| copy.older == slot) {
+            self.get_mut(newer).older = older;
+        }
+        if !holds_resources && let Some(replaced) = self.find(older, |copy| copy.replacement == slot) {
+            self.get_mut(replaced).replacement = NO_ATTEMPT;
+        }
+        task.nodes = self.nodes(task.newest);
+    }
+
     /// Returns the nodes of the first two copies of the chain that begins at a slot, with [`NO_NODE`] for missing
     /// copies.
-    pub(super) fn nodes(&self, newest: u32) -> [u32; 2] {
+    fn nodes(&self, newest: u32) -> [u32; 2] {
         let mut nodes = [NO_NODE; 2];
         for (place, (_, attempt)) in nodes.iter_mut().zip(self.chain(newest)) {
             *place = attempt.node.0;

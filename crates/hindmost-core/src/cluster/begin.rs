@@ -4,10 +4,10 @@ use crate::ids::{AttemptId, NodeId, TaskId};
 use crate::resources::Resources;
 use crate::time::Time;
 
-use super::Cluster;
 use super::apply::{Applied, RecordError};
 use super::attempt::{Attempt, AttemptState};
 use super::task::NO_ATTEMPT;
+use super::{Cluster, job_at};
 
 impl Cluster {
     /// Returns the id that the next copy of a task will have; `None` if no active job has this task.
@@ -26,7 +26,7 @@ impl Cluster {
             return Err(refuse("its node does not have enough free resources"));
         }
         self.take_for_start(id.task, node_id, &demand);
-        self.enter(id, node_id, from_progress, true);
+        self.enter(id, node_id, from_progress, NO_ATTEMPT);
         Ok(())
     }
 
@@ -67,40 +67,38 @@ impl Cluster {
         Ok(phase.demand)
     }
 
-    /// Adds an attempt to the running copies of its task and returns the attempt's slot. `holds_resources` is false for
-    /// a replacement, which gets its resources later.
-    fn enter(&mut self, id: AttemptId, node: NodeId, from_progress: f64, holds_resources: bool) -> u32 {
+    /// Adds an attempt to the running copies of its task and returns the attempt's slot; `None` if no active job has the
+    /// task. `replaces` is the number of the copy that it replaces, whose resources it gets later; [`NO_ATTEMPT`] if it
+    /// replaces none.
+    fn enter(&mut self, id: AttemptId, node: NodeId, from_progress: f64, replaces: u32) -> Option<u32> {
         let now = self.now;
+        let job = job_at(&mut self.jobs, self.first_job, id.task.job)?;
+        job.started.get_or_insert(now);
+        job.attempts += 1;
+        job.copies += 1;
+        let phase = &mut job.phases[id.task.phase as usize];
+        phase.copies += 1;
+        job.in_use.add(&phase.demand, self.dimensions.count());
+        let task = &mut phase.tasks[id.task.index as usize];
+        let was_pending = task.is_pending();
+        let is_relaunch = std::mem::take(&mut task.is_broken);
+        job.relaunches += u32::from(is_relaunch);
         let slot = self.attempts.insert(Attempt {
             id,
             node,
             state: AttemptState::Starting,
             since: now,
             waited: 0,
-            from_progress: 0.0,
+            from_progress: if phase.never_resumed { 0.0 } else { from_progress },
             expected_finish: Time::NEVER,
             is_finish_guessed: false,
-            older: NO_ATTEMPT,
-            holds_resources,
-            is_relaunch: false,
+            older: task.newest,
+            holds_resources: replaces == NO_ATTEMPT,
+            is_relaunch,
             replacement: NO_ATTEMPT,
-            replaces: NO_ATTEMPT,
+            replaces,
         });
-        self.started += 1;
-        self.nodes[node.0 as usize].attempts.push(slot);
-        let Some(job) = self.job_mut(id.task.job) else { return slot };
-        job.started.get_or_insert(now);
-        job.attempts += 1;
-        job.copies += 1;
-        let phase = &mut job.phases[id.task.phase as usize];
-        phase.copies += 1;
-        job.in_use = job.in_use.plus(&phase.demand);
-        let from_progress = if phase.never_resumed { 0.0 } else { from_progress };
-        let task = &mut phase.tasks[id.task.index as usize];
-        let was_pending = task.is_pending();
-        let is_relaunch = std::mem::take(&mut task.is_broken);
-        job.relaunches += u32::from(is_relaunch);
-        let older = std::mem::replace(&mut task.newest, slot);
+        task.newest = slot;
         task.launched += 1;
         task.copies += 1;
         task.nodes = [node.0, task.nodes[0]];
@@ -118,11 +116,10 @@ impl Cluster {
                 phase.next += started as u32;
             }
         }
+        self.started += 1;
         self.runnable -= u64::from(was_pending);
-        let attempt = self.attempts.get_mut(slot);
-        (attempt.older, attempt.is_relaunch) = (older, is_relaunch);
-        attempt.from_progress = from_progress;
-        slot
+        self.nodes[node.0 as usize].attempts.add(slot);
+        Some(slot)
     }
 
     pub(super) fn replace(&mut self, id: AttemptId, from_progress: f64) -> Result<Applied, RecordError> {
@@ -135,8 +132,7 @@ impl Cluster {
             return Err(RecordError::CannotStart { attempt: new, reason: "the attempt is already being replaced" });
         }
         self.check_start(new, from_progress)?;
-        let replacement = self.enter(new, node, from_progress, false);
-        self.attempts.get_mut(replacement).replaces = id.copy;
+        let replacement = self.enter(new, node, from_progress, id.copy).unwrap_or(NO_ATTEMPT);
         self.attempts.get_mut(slot).replacement = replacement;
         self.mark_stopping(slot);
         Ok(Applied::default())

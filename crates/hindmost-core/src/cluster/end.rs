@@ -7,7 +7,7 @@ use crate::time::Time;
 use super::attempt::{Attempt, AttemptState};
 use super::job::Job;
 use super::task::NO_ATTEMPT;
-use super::{Applied, Cluster, RecordError};
+use super::{Applied, Cluster, RecordError, job_at};
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,53 +24,35 @@ impl Cluster {
     /// Ends an attempt.
     pub(super) fn attempt_ended(&mut self, id: AttemptId, ending: Ending) -> Result<Applied, RecordError> {
         let Some(slot) = self.slot_of(id)? else { return Ok(Applied::default()) };
-        let ended = self.attempts.get(slot);
-        let Attempt { node: node_id, since, older, holds_resources, replacement, state, is_relaunch, .. } = *ended;
-        let waited = ended.began(since) - since;
         let now = self.now;
-        let mut won = false;
+        let ended = self.attempts.get(slot);
+        let Attempt { node: node_id, since, holds_resources, replacement, state, is_relaunch, .. } = *ended;
+        let waited = ended.began(since) - since;
         let released = holds_resources.then_some((node_id, since));
         let mut applied = Applied { released, ended_on: Some(node_id), waited, ..Applied::default() };
         let held = if holds_resources { now - since } else { Time::ZERO };
 
-        // Unlink the attempt from its task's chain of copies.
-        let newest = self.task(id.task).map_or(NO_ATTEMPT, |task| task.newest);
-        if newest != slot {
-            let newer = self.attempts.chain(newest).find(|(_, copy)| copy.older == slot).map(|(at, _)| at);
-            if let Some(newer) = newer {
-                self.attempts.get_mut(newer).older = older;
-            }
-        }
-        if !holds_resources {
-            let replaced = self.attempts.chain(older).find(|(_, copy)| copy.replacement == slot).map(|(at, _)| at);
-            if let Some(replaced) = replaced {
-                self.attempts.get_mut(replaced).replacement = NO_ATTEMPT;
-            }
-        }
+        let Some(job) = job_at(&mut self.jobs, self.first_job, id.task.job) else { return Ok(applied) };
+        let phase = &mut job.phases[id.task.phase as usize];
+        let task = &mut phase.tasks[id.task.index as usize];
+        self.attempts.unlink(slot, task);
         if replacement != NO_ATTEMPT {
             let replacement = self.attempts.get_mut(replacement);
             replacement.holds_resources = true;
             replacement.since = now;
         }
         self.attempts.release(slot);
-        let newest = if newest == slot { older } else { newest };
-        let nodes = self.attempts.nodes(newest);
 
-        let Some(job) = self.job_mut(id.task.job) else { return Ok(applied) };
         let runnable = u64::from(job.runnable);
         job.copies -= 1;
-        let phase = &mut job.phases[id.task.phase as usize];
         phase.copies -= 1;
         let demand = phase.demand;
-        job.in_use = job.in_use.minus(&demand);
-        let task = &mut phase.tasks[id.task.index as usize];
+        job.in_use.take(&demand, self.dimensions.count());
         task.copies -= 1;
         task.stopping -= u16::from(state == AttemptState::Stopping);
-        (task.newest, task.nodes) = (newest, nodes);
         if ending == Ending::Finished && !task.finished {
             task.finished = true;
             applied.won = true;
-            won = true;
             phase.useful_time += held;
             phase.unfinished -= 1;
             job.copies_won += u32::from(id.copy > 0 && !is_relaunch);
@@ -90,22 +72,19 @@ impl Cluster {
         let runnable_now = u64::from(job.runnable);
         self.runnable = self.runnable + runnable_now - runnable;
 
-        let node = &mut self.nodes[node_id.0 as usize];
-        if let Some(at) = node.attempts.iter().position(|held| *held == slot) {
-            node.attempts.swap_remove(at);
-        }
-        if won && !self.failed_on.is_empty() {
+        if applied.won && !self.failed_on.is_empty() {
             self.failed_on.remove(&id.task);
         }
         let node = &mut self.nodes[node_id.0 as usize];
+        node.attempts.remove(slot);
         if holds_resources && replacement == NO_ATTEMPT && node.up && node.is_leaving() {
             self.gone(node_id, &demand);
         } else if holds_resources && replacement == NO_ATTEMPT {
-            node.free = node.free.plus(&demand);
+            node.free.add(&demand, self.dimensions.count());
             self.fill_reservations(node_id);
             self.refresh_open(node_id);
         }
-        if won {
+        if applied.won {
             applied.reservation_ended_on = self.end_reservation_for(id.task);
         }
         Ok(applied)

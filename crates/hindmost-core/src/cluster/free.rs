@@ -9,8 +9,7 @@
 //! first node on repeat a few demands, so [`FirstFits`] remembers for each of them the leading nodes on which it does
 //! not fit.
 
-use std::collections::BTreeSet;
-
+use crate::id_set::IdSet;
 use crate::resources::Resources;
 
 /// A tree of the nodes' free resources.
@@ -139,7 +138,7 @@ pub(super) struct FirstFits {
 struct FirstFit {
     demand: Resources,
     from: u32,
-    grown: BTreeSet<u32>,
+    grown: IdSet,
     /// Value of [`FirstFits::queries`] at the last query for this demand.
     last_query: u64,
 }
@@ -149,11 +148,11 @@ impl FirstFits {
     pub(super) fn first(&mut self, demand: &Resources, index: &FreeIndex, fits: impl Fn(u32) -> bool) -> Option<u32> {
         self.queries += 1;
         let known = self.entry(demand);
-        while let Some(first) = known.grown.first().copied() {
+        while let Some(first) = known.grown.next(0) {
             if fits(first) {
                 return Some(first);
             }
-            known.grown.pop_first();
+            known.grown.remove(first);
         }
         let first = index.next(known.from, demand);
         known.from = first.unwrap_or(u32::MAX);
@@ -170,7 +169,7 @@ impl FirstFits {
                     self.known.iter().enumerate().min_by_key(|(_, known)| known.last_query).map_or(0, |(at, _)| at);
                 self.known.swap_remove(oldest);
             }
-            self.known.push(FirstFit { demand: *demand, from: 0, grown: BTreeSet::new(), last_query });
+            self.known.push(FirstFit { demand: *demand, from: 0, grown: IdSet::default(), last_query });
             self.known.len() - 1
         };
         self.known[at].last_query = last_query;

@@ -24,7 +24,11 @@ impl Cluster {
     /// Returns the nodes that hold a replica of a task's input; empty if they are unknown.
     #[inline]
     pub fn replicas(&self, task: TaskId) -> &[NodeId] {
-        let spec = self.job(task.job).and_then(|job| job.spec().phases.get(task.phase as usize));
+        let job = self.job(task.job);
+        // Most phases have no such input; the specification is read only for those that do.
+        let located =
+            job.filter(|job| job.phases.get(task.phase as usize).is_some_and(|phase| phase.by_input.is_some()));
+        let spec = located.and_then(|job| job.spec().phases.get(task.phase as usize));
         let input = spec.and_then(|phase| phase.input.as_ref());
         input.and_then(|input| input.replicas.get(task.index as usize)).map_or(&[], Vec::as_slice)
     }

@@ -124,6 +124,13 @@ impl NodesWithCopies {
     }
 }
 
+/// Returns an active job of a list that begins with the job `first`; `None` if the job has not arrived or has left the
+/// cluster.
+#[inline]
+fn job_at(jobs: &mut VecDeque<Option<Box<Job>>>, first: u32, id: JobId) -> Option<&mut Job> {
+    jobs.get_mut(id.0.checked_sub(first)? as usize)?.as_deref_mut()
+}
+
 impl Cluster {
     /// Creates an empty cluster whose nodes have resources in these dimensions.
     pub fn new(dimensions: Dimensions) -> Cluster {
@@ -269,7 +276,7 @@ impl Cluster {
 
     #[inline]
     fn job_mut(&mut self, id: JobId) -> Option<&mut Job> {
-        self.jobs.get_mut(id.0.checked_sub(self.first_job)? as usize)?.as_deref_mut()
+        job_at(&mut self.jobs, self.first_job, id)
     }
 
     /// Returns the active jobs, by id.
@@ -393,14 +400,14 @@ impl Cluster {
     /// Returns all running attempts, node by node.
     pub fn running(&self) -> impl Iterator<Item = &Attempt> + '_ {
         lookups::count(self.nodes.len());
-        let attempts = self.nodes.iter().flat_map(|node| &node.attempts).map(|slot| self.attempts.get(*slot));
+        let attempts = self.nodes.iter().flat_map(|node| node.attempts.iter()).map(|slot| self.attempts.get(slot));
         attempts.inspect(|_| lookups::count(1))
     }
 
     /// Returns the attempts on a node, in no particular order.
     pub fn attempts_on(&self, node: NodeId) -> impl Iterator<Item = &Attempt> + '_ {
-        let slots = self.node(node).map_or(&[][..], |node| &node.attempts);
-        slots.iter().map(|slot| self.attempts.get(*slot)).inspect(|_| lookups::count(1))
+        let slots = self.node(node).into_iter().flat_map(|node| node.attempts.iter());
+        slots.map(|slot| self.attempts.get(slot)).inspect(|_| lookups::count(1))
     }
 
     /// Removes and returns a job that is finished or abandoned and whose copies have all ended. `None` if the job is not in the

@@ -5,21 +5,54 @@ use std::sync::Arc;
 use crate::power::PowerModel;
 use crate::resources::Resources;
 
-/// A node of the cluster.
+use super::task::NO_ATTEMPT;
+
+/// A node of the cluster. What starts and ends of attempts read and change comes first, in one cache line if there are few
+/// dimensions.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Node {
+    /// Slots of the attempts on this node.
+    pub(super) attempts: OnNode,
+    /// The capacity before it began to leave; `None` if it does not leave.
+    pub(super) before_leaving: Option<Box<Resources>>,
+    pub(super) up: bool,
+    pub(super) free: Resources,
+    pub(super) speed: f64,
+    pub(super) capacity: Resources,
+    pub(super) reserved: Resources,
     pub(super) name: Arc<str>,
     pub(super) rack: Option<Arc<str>>,
-    pub(super) capacity: Resources,
-    pub(super) free: Resources,
-    pub(super) reserved: Resources,
-    pub(super) speed: f64,
     pub(super) power: Option<Arc<PowerModel>>,
-    pub(super) up: bool,
-    /// The capacity before it began to leave; `None` if it does not leave.
-    pub(super) before_leaving: Option<Resources>,
-    /// Slots of the attempts on this node.
-    pub(super) attempts: Vec<u32>,
+}
+
+/// Slots of attempts, in no particular order. The first is inline, because most machines of large clusters have one attempt.
+#[derive(Clone, Debug)]
+pub(super) struct OnNode {
+    /// [`NO_ATTEMPT`] if there is none, and then there are no others.
+    first: u32,
+    others: Vec<u32>,
+}
+
+impl OnNode {
+    pub(super) const NONE: OnNode = OnNode { first: NO_ATTEMPT, others: Vec::new() };
+
+    pub(super) fn add(&mut self, slot: u32) {
+        if self.first == NO_ATTEMPT { self.first = slot } else { self.others.push(slot) }
+    }
+
+    /// Removes a slot. The last one takes its place.
+    pub(super) fn remove(&mut self, slot: u32) {
+        if self.first == slot {
+            self.first = self.others.pop().unwrap_or(NO_ATTEMPT);
+        } else if let Some(at) = self.others.iter().position(|other| *other == slot) {
+            self.others.swap_remove(at);
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        std::iter::once(self.first).filter(|first| *first != NO_ATTEMPT).chain(self.others.iter().copied())
+    }
 }
 
 impl Node {
@@ -83,6 +116,6 @@ impl Node {
 
     /// Returns the number of attempts on this node, including replacements that wait for resources.
     pub fn attempts(&self) -> usize {
-        self.attempts.len()
+        self.attempts.iter().count()
     }
 }

@@ -51,7 +51,7 @@ pub struct Phase {
     /// Indices of the pending tasks before `next`. They lost all their copies and are to be retried.
     pub(super) retry: Vec<u32>,
     /// Index of the tasks by the location of their input; `None` if the location is unknown.
-    pub(super) by_input: Option<TasksByInput>,
+    pub(super) by_input: Option<Box<TasksByInput>>,
     pub(super) useful_time: Time,
     pub(super) wasted_time: Time,
 }

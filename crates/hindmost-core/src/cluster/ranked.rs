@@ -287,6 +287,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::cluster::node::OnNode;
     use crate::testing::amount;
 
     fn node(speed: u32, capacity: (u64, u64), free: (u64, u64), up: bool) -> Node {
@@ -301,7 +302,7 @@ mod tests {
             speed: f64::from(speed) / 2.0,
             up,
             before_leaving: None,
-            attempts: Vec::new(),
+            attempts: OnNode::NONE,
         }
     }
 

@@ -287,8 +287,8 @@ impl Cluster {
                 self.dissolve(number);
             }
         }
-        let node = &mut self.nodes[id.0 as usize];
-        node.free = node.free.minus(demand);
+        let dimensions = self.dimensions.count();
+        self.nodes[id.0 as usize].free.take(demand, dimensions);
         self.fill_reservations(id);
         self.refresh_open(id);
     }

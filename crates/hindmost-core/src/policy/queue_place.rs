@@ -46,8 +46,10 @@ impl Place {
 
 /// Returns the first place of a set or, if `after` is a place, the first one after that place.
 pub fn next_after(set: &BTreeSet<Place>, after: Option<Place>) -> Option<Place> {
-    let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-    set.range((from, Bound::Unbounded)).next().copied()
+    match after {
+        None => set.first().copied(),
+        Some(after) => set.range((Bound::Excluded(after), Bound::Unbounded)).next().copied(),
+    }
 }
 
 /// Appends to `places`, in order, the places of the selected sets that come after `after`. Stops before the first place

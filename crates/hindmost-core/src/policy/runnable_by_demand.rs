@@ -37,6 +37,8 @@ struct Member {
 pub struct Waiting {
     by_demand: BTreeMap<[u64; MAX_DIMENSIONS], Jobs>,
     members: FxHashMap<JobId, Member>,
+    /// The demands of the job that was set last. The vector is kept to reuse its memory.
+    demands: Vec<Resources>,
 }
 
 /// Demands that fit on no node until free resources grow.
@@ -70,23 +72,24 @@ impl Waiting {
 
     /// Must be called after a job's place or the demands of its pending tasks have changed.
     pub fn set(&mut self, place: Place, job: &Job) {
-        let mut demands = Vec::new();
+        let mut demands = std::mem::take(&mut self.demands);
+        demands.clear();
         for phase in job.open_phases().filter(|phase| phase.pending() > 0) {
             if !demands.contains(phase.demand()) {
                 demands.push(*phase.demand());
             }
         }
-        let now = Member { place, started: job.started().is_some(), demands };
-        if let Some(before) = self.members.get(&job.id()) {
-            if (before.place, before.started) == (now.place, now.started) && before.demands == now.demands {
-                return;
-            }
+        let started = job.started().is_some();
+        let before = self.members.get(&job.id());
+        let is_same = |before: &Member| (before.place, before.started) == (place, started) && before.demands == demands;
+        if !before.is_some_and(is_same) {
             self.remove(job.id());
+            for demand in &demands {
+                self.by_demand.entry(demand.0).or_default().of(started).insert(place);
+            }
+            self.members.insert(job.id(), Member { place, started, demands: demands.clone() });
         }
-        for demand in &now.demands {
-            self.by_demand.entry(demand.0).or_default().of(now.started).insert(place);
-        }
-        self.members.insert(job.id(), now);
+        self.demands = demands;
     }
 
     /// Removes a job that has no pending tasks left.

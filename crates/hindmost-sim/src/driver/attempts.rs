@@ -21,14 +21,13 @@ impl Driver<'_> {
             return Err(self.too_many(attempt));
         }
         self.reading.begin(self.session.cluster(), attempt);
-        let Some((finish, reveal)) = self.timing(attempt)? else { return Ok(()) };
-        if let Some(begun) = self.session.cluster().attempt(attempt) {
-            self.truth.began(attempt.task, begun.node(), begun.since(), finish);
-        }
-        self.begun = Some((attempt, finish, reveal));
+        let Some(begun) = self.session.cluster().attempt(attempt) else { return Ok(()) };
+        let (node, since, finish) = (begun.node(), begun.since(), self.finish_of(begun)?);
+        self.truth.began(attempt.task, node, since, finish);
+        self.begun = Some((attempt, finish));
         self.result.stragglers += u64::from(self.truth.is_straggler(attempt));
         if self.rates.is_some() {
-            self.begin_course(attempt, finish, reveal);
+            self.begin_course(attempt, finish);
         } else {
             self.agenda.push(finish, Due::Finish(attempt));
         }
@@ -52,7 +51,7 @@ impl Driver<'_> {
     }
 
     /// Begins an attempt whose rate may change. At its full rate it would finish at `finish`.
-    fn begin_course(&mut self, id: AttemptId, finish: Time, reveal: Reveal) {
+    fn begin_course(&mut self, id: AttemptId, finish: Time) {
         let Some((attempt, phase)) = self.session.cluster().attempt(id).zip(self.session.cluster().phase(id.task))
         else {
             return;
@@ -60,11 +59,12 @@ impl Driver<'_> {
         let (node, since) = (attempt.node(), attempt.since());
         let demand = if self.one_slot { Resources::ONE_SLOT } else { *phase.demand() };
         let work = (finish - since).seconds();
+        let reveal = self.reveal(attempt, finish);
         let plan = Plan {
             work,
             reveal: if reveal.at == Time::NEVER { f64::INFINITY } else { (reveal.at - since).seconds() },
             noise: self.truth.noise(id).unwrap_or(1.0),
-            curve: self.truth.curve(work, self.mean_time(id).seconds()),
+            curve: self.truth.curve(work, self.mean_time(attempt).seconds()),
         };
         if let Some(rates) = &mut self.rates {
             rates.begin(node, Course::new(id, demand, since, plan), since);
@@ -88,48 +88,54 @@ impl Driver<'_> {
 
     /// Returns the pace of a running attempt by the real speed of its node, which policies need not know.
     fn real_pace(&self, attempt: &Attempt) -> Pace {
-        let speed = self.setup.nodes.get(attempt.node().0 as usize).map_or(1.0, |node| node.speed);
+        let speed = self.speeds.get(attempt.node().0 as usize).copied().unwrap_or(1.0);
         Pace::new(speed, attempt.from_progress())
+    }
+
+    /// Returns when a running attempt finishes. If rates change, this is the time at the full rate of its node.
+    fn finish_of(&self, attempt: &Attempt) -> Result<Time, SimulationError> {
+        let (id, since) = (attempt.id(), attempt.since());
+        let situation = self.truth.situation(id.task, attempt.node(), since);
+        let seconds = self.truth.duration(id, &situation).map_err(|error| self.named(error))?;
+        let works = Time::from_seconds(self.real_pace(attempt).seconds(seconds));
+        Ok(since + works + self.reading.longer(id))
+    }
+
+    /// Returns when and how the remaining time of a running attempt is revealed that finishes at a time. If rates change,
+    /// this is at the full rate of its node.
+    pub(super) fn reveal(&self, attempt: &Attempt, finish: Time) -> Reveal {
+        self.truth.reveal(attempt.id(), attempt.since(), finish, || self.mean_time(attempt))
     }
 
     /// Returns when an attempt finishes, and when and how its remaining time is revealed; `None` if it is not running.
     /// If rates change, these are the times at the full rate of its node.
     pub(super) fn timing(&self, id: AttemptId) -> Result<Option<(Time, Reveal)>, SimulationError> {
         let Some(attempt) = self.session.cluster().attempt(id) else { return Ok(None) };
-        let pace = self.real_pace(attempt);
-        let situation = self.truth.situation(id.task, attempt.node(), attempt.since());
-        let seconds = self.truth.duration(id, &situation).map_err(|error| self.named(error))?;
-        let works = Time::from_seconds(pace.seconds(seconds));
-        let finish = attempt.since() + works + self.reading.longer(id);
-        let reveal = self.truth.reveal(id, attempt.since(), finish, self.mean_time(id));
-        Ok(Some((finish, reveal)))
+        let finish = self.finish_of(attempt)?;
+        Ok(Some((finish, self.reveal(attempt, finish))))
     }
 
     /// Returns how long an attempt would take on its node if it had the mean duration of its phase.
-    fn mean_time(&self, id: AttemptId) -> Time {
-        let Some((attempt, phase)) = self.session.cluster().attempt(id).zip(self.session.cluster().phase(id.task))
-        else {
-            return Time::ZERO;
-        };
-        let mean = self.hidden_mean(id.task).unwrap_or_else(|| phase.mean());
-        Time::from_seconds(self.real_pace(attempt).seconds(mean))
+    fn mean_time(&self, attempt: &Attempt) -> Time {
+        let task = attempt.id().task;
+        let mean = self.hidden_mean(task).or_else(|| Some(self.session.cluster().phase(task)?.mean()));
+        Time::from_seconds(self.real_pace(attempt).seconds(mean.unwrap_or(0.0)))
     }
 
     /// Schedules the events that notify the policy when a watched condition becomes true. Most conditions never do.
     pub(super) fn watch(&mut self, id: AttemptId, condition: Condition) -> Result<(), SimulationError> {
-        let Some((since, node)) = self.session.cluster().attempt(id).map(|one| (one.since(), one.node())) else {
-            return Ok(());
-        };
+        let Some(attempt) = self.session.cluster().attempt(id) else { return Ok(()) };
+        let since = attempt.since();
         if let Some(rates) = &mut self.rates {
-            rates.watch(node, id, condition, self.session.cluster().now());
+            rates.watch(attempt.node(), id, condition, self.session.cluster().now());
             return Ok(());
         }
         // Most policies watch an attempt when they start it.
-        let timing = match self.begun {
-            Some((begun, finish, reveal)) if begun == id => Some((finish, reveal)),
-            _ => self.timing(id)?,
+        let finish = match self.begun {
+            Some((begun, finish)) if begun == id => finish,
+            _ => self.finish_of(attempt)?,
         };
-        let Some((finish, reveal)) = timing else { return Ok(()) };
+        let reveal = self.reveal(attempt, finish);
         let now = self.session.cluster().now();
         let seen = reveal.at.max(now);
         let (remaining, elapsed) = match condition {
@@ -138,7 +144,7 @@ impl Driver<'_> {
             Condition::ElapsedAbove(elapsed) => (None, Some(elapsed)),
             Condition::RemainingOrElapsedAbove(remaining, elapsed) => (Some(remaining), Some(elapsed)),
             Condition::Lagging { rate, after } => {
-                let mean = self.mean_time(id);
+                let mean = self.mean_time(attempt);
                 if let Some(at) = self.truth.lags_at(since, finish, mean, rate, Time::from_seconds(after)) {
                     let at = at.max(now);
                     if at < finish {
@@ -174,7 +180,7 @@ impl Driver<'_> {
     ) -> Result<(), SimulationError> {
         // These are computed before the step, because the step may remove the job.
         let (shares, spec) = (self.shares_of(id), self.output_spec(id));
-        let is_relaunch = self.session.cluster().attempt(id).is_some_and(Attempt::is_relaunch);
+        let is_relaunch = spec.is_some() && self.session.cluster().attempt(id).is_some_and(Attempt::is_relaunch);
         let is_finish = matches!(event, Event::AttemptFinished { .. });
         let sample = self.learned.as_ref().filter(|_| is_finish);
         let sample = sample.and_then(|_| learned_speeds::sample(self.session.cluster(), id, at));
@@ -226,7 +232,7 @@ impl Driver<'_> {
             let node = self.session.cluster().attempt(id).map(Attempt::node);
             return Ok(node.and_then(|node| rates.finish(node, id)));
         }
-        Ok(self.timing(id)?.map(|(finish, _)| finish))
+        self.session.cluster().attempt(id).map(|attempt| self.finish_of(attempt)).transpose()
     }
 
     /// Measures a job that has left the cluster and forgets what was kept for its attempts.

@@ -54,7 +54,7 @@ use crate::agenda::{Agenda, Due, MOST_PHASES};
 use crate::energy::Meter;
 use crate::network::{Reading, check_replicas};
 use crate::output::{Outcome, Output};
-use crate::truth::{Model, Reveal, Truth};
+use crate::truth::{Model, Truth};
 
 /// Lets the caller follow and stop a run.
 pub struct Control<'a> {
@@ -88,7 +88,7 @@ impl Sink for Recorder<'_> {
     type Error = SimulationError;
 
     fn applied(&mut self, at: Time, event: &Event, _applied: Applied, _state: &Session) -> Result<(), SimulationError> {
-        self.events += u64::from(*event != Event::Round);
+        self.events += u64::from(!matches!(event, Event::Round));
         if self.wants_records {
             self.output.record(&Record { at, change: Change::Event(event.clone()) })?;
         }
@@ -122,8 +122,8 @@ struct Driver<'a> {
     wants_attempts: bool,
     truth: Truth,
     reading: Reading,
-    /// The attempt that was begun last by the decisions that are being carried out, with its timing.
-    begun: Option<(AttemptId, Time, Reveal)>,
+    /// The attempt that was begun last by the decisions that are being carried out, and when it finishes.
+    begun: Option<(AttemptId, Time)>,
     /// The changing rates of attempts; `None` if rates are constant.
     rates: Option<Rates>,
     /// Random failures of nodes; `None` if there are none.
@@ -138,6 +138,8 @@ struct Driver<'a> {
     /// Phases whose tasks can't start yet, as in a log.
     withheld: Withheld,
     one_slot: bool,
+    /// The real speeds of the nodes, which policies need not know.
+    speeds: Vec<f64>,
     /// Share of the cluster that an attempt holds in each dimension, if all machines have one slot.
     slot_shares: [f64; MAX_DIMENSIONS],
     busy: BusyTime,
@@ -204,6 +206,7 @@ pub fn simulate(
             events: 0,
         },
         one_slot: setup.dimensions.is_one_slot(),
+        speeds: setup.nodes.iter().map(|node| node.speed).collect(),
         slot_shares,
         busy: BusyTime::until(setup.horizon.unwrap_or(Time::NEVER)),
         meter: Meter::of(setup),

@@ -63,7 +63,7 @@ pub struct TestRun {
     own: Option<fn() -> Policy>,
     /// Further lines at the beginning of the job file.
     keys: String,
-    /// How often the user has asked the run to stop.
+    /// How often the user has stopped the run.
     pub stop_requests: Rc<AtomicU32>,
     /// Multiple of the median duration that attempts of any phase may take.
     time_limit_of_median: Option<f64>,

@@ -12,7 +12,7 @@ const MOST: f64 = 2.0;
 
 /// Policies that may look up more, and how many times as much: they scan a job's attempts from time to time, as their papers or
 /// their tests of ages require. docs/performance.md has their times, which keep to the rule.
-const SCANS: [(&str, f64); 4] = [("hadoop", 3.5), ("riski", 2.5), ("pace", 3.0), ("auto", 3.0)];
+const SCANS: [(&str, f64); 4] = [("hadoop", 3.5), ("riski", 2.5), ("pace", 3.5), ("auto", 2.5)];
 
 /// A cluster and its jobs, so many times as large.
 type OfSize = fn(u32) -> World;

@@ -15,7 +15,7 @@ use super::worth::Offer;
 use super::{Auto, PhaseId};
 use crate::speculation::kinds::kind;
 
-/// A copy that would better start after some time is asked for again after this share of the time.
+/// A copy that would better start after some time is considered again after this share of the time.
 const SOONER: f64 = 0.5;
 /// Number of offers that are compared at a time.
 const COMPARED: usize = 8;
@@ -47,13 +47,13 @@ impl Auto {
             let cluster = round.cluster();
             let Some(group) = self.groups.get_mut(&phase_id) else { continue };
             let Some(seen) = group.tasks.get_mut(&task.index) else { continue };
-            let is_asked = match seen.crowded {
+            let is_open = match seen.crowded {
                 Bound::Unknown => true,
                 Bound::At(key) => key < limit,
                 Bound::None => false,
             };
             self.queue.crowd(task, seen, Bound::None);
-            if !is_asked {
+            if !is_open {
                 continue;
             }
             let sight = self.lessons.sight(phase_id, group, knowledge, cluster);
@@ -74,7 +74,7 @@ impl Auto {
                 self.look_at(task, knowledge, round.cluster());
                 continue;
             }
-            // Asked again once more jobs wait than its copies are worth.
+            // Judged again once more jobs wait than its copies are worth.
             let bound = match judged {
                 Some((_, value)) if stops.is_none() => {
                     Bound::At(crowd_key(self.parameters.waiting_at(value.limit(), group.share)).max(limit))
@@ -166,7 +166,7 @@ impl Auto {
         }
     }
 
-    /// Asks whether another copy of a task pays now, and notes up to when it does.
+    /// Computes whether another copy of a task pays now, and notes up to when it does.
     fn judge(&mut self, task: TaskId, stuck: &mut Stuck, round: &mut Round<'_>) -> Judgement {
         let waiting = round.queued_jobs();
         let (id, cluster) = ((task.job, task.phase), round.cluster());

@@ -1,7 +1,7 @@
 //! Which copies may pay, in the order of the queue length up to which they do, and when tasks are looked at again.
 //!
-//! What a copy is worth is computed only when it can matter: after something has happened to a task its bounds are unknown, and a round asks
-//! for those that it needs.
+//! What a copy is worth is computed only when it can matter: after something has happened to a task its bounds are unknown, and a round
+//! computes those that it needs.
 
 use std::collections::{BTreeSet, VecDeque};
 

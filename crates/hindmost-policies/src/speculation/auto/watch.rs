@@ -59,7 +59,7 @@ impl Lessons {
 }
 
 impl Queue {
-    /// Notes what a look has shown. What its bounds are is asked when it matters.
+    /// Notes what a look has shown. Its bounds are computed when they matter.
     fn note(&mut self, task: TaskId, seen: &mut Seen, signs: &Signs, (phase, now): (&Phase, Time)) {
         // A bound that was known may be another now.
         self.offer(task, seen, if signs.may_be_copied { Bound::Unknown } else { Bound::None });
@@ -131,7 +131,7 @@ impl Auto {
         }
     }
 
-    /// Asks for a round when the next task is to be looked at.
+    /// Requests a round when the next task is to be looked at.
     pub(super) fn wake(&mut self, round: &mut Round<'_>) {
         let now = round.cluster().now();
         if let Some(at) = self.queue.first_due()

@@ -136,7 +136,7 @@ impl Judged<'_> {
     ///
     /// with s(t) of the task and S(t) of the copy, n running copies, V the mean duration of a copy and h the share of it during which a
     /// losing copy holds its slot. If it starts Δ later, S(t − Δ) stands for S(t), and the copy holds no slot before. `usual` is V. Whether
-    /// it would better start later is asked only if it pays at `price` now.
+    /// it would better start later is computed only if it pays at `price` now.
     pub(super) fn offer(&self, copy: &Copy, usual: f64, price: f64) -> Offer {
         let used = self.task.cells().len();
         let mut time = WIDTHS;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Compares policy auto with others in cells of load, tail, knowledge and correlation, and prints tables in Markdown.
 
-    cargo build --release && python3 crates/hindmost-policies/benches/cells.py target/release/hindmost [SEED]
+    cargo build --release && python3 crates/hindmost-policies/benches/cells.py target/release/hindmost [SEED] [quick]
 
-A cell has 100 machines of one slot and 100 jobs of 1 to 100 tasks, Pareto durations with mean 1, and five seeds from SEED (101) on. All
-policies get the same jobs in each seed, and serve the job with the fewest remaining tasks first unless they have an order of their own.
+A cell has 100 machines of one slot and 100 jobs of 1 to 100 tasks, Pareto durations with mean 1, and five seeds from SEED (101) on; `quick`
+takes fewer loads, tails, correlations and policies, and three seeds. All policies get the same jobs in each seed, and serve the job with the fewest remaining tasks first unless they have an order of their own.
 """
 import json
 import math
@@ -18,11 +18,15 @@ TAILS = [1.5, 2, 3, 5]
 KNOWLEDGE = ["progress(0.1)", "progress(0.3)", "age"]
 CORRELATIONS = [0, 0.25, 0.5, 0.75, 1]
 SLOTS, JOBS, TASKS = 100, 100, 50.5
+SEEDS = 5
+if "quick" in sys.argv:
+    POLICIES = ["none", "mantri", "dollymp", "pace", "auto"]
+    LOADS, TAILS, CORRELATIONS, SEEDS = [0.1, 0.9], [1.5, 2, 5], [0, 0.5, 1], 3
 
 SCENARIO = """name = "cell"
 order = "fewest_remaining"
 horizon = {horizon}
-seeds = 5
+seeds = {seeds}
 knowledge = "{knowledge}"
 cluster.machines = {slots}
 [workload]
@@ -36,7 +40,7 @@ duration = {{ pareto = {{ alpha = {tail}, mean = 1.0 }} }}
 def run(hindmost, seed, **cell):
     rate = cell["load"] * SLOTS / TASKS
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
-        file.write(SCENARIO.format(rate=rate, horizon=JOBS / rate, slots=SLOTS, **cell))
+        file.write(SCENARIO.format(rate=rate, horizon=JOBS / rate, slots=SLOTS, seeds=SEEDS, **cell))
         file.flush()
         command = [hindmost, "simulate", file.name, "--policy", ",".join(POLICIES), "--seed", str(seed), "--json"]
         results = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["results"]

@@ -298,15 +298,14 @@ pub static SYSTEMS: &[SystemEntry] = &[
         about: "each attempt starts, goes on and stops by the time that it saves its job against what its slot is worth to others",
         does: "Compares the time that a copy is expected to save its job with the price of its slot, which grows with the number \
             of jobs that wait. A copy starts if it saves more than it costs and waiting would not be better; it is stopped once it \
-            no longer does. Attempts that are older than most attempts become start again if no slot is free. For each type of job \
+            no longer does. An attempt of unknown remaining time that is older than most become starts again if no slot is free. For each type of job \
             and phase it learns how much of a duration all copies of a task have in common, and counts on copies accordingly.",
-        wins: "Neither the load nor the tail of durations nor whether copies help is known: docs/auto.md has its mean flowtime in 300 \
-            cells beside those of eleven others. While slots are free it clones tasks of small jobs; while jobs wait it starts copies \
-            that save resources.",
+        wins: "Neither the load nor the tail of durations nor whether copies help is known: docs/auto.md has its mean flowtime beside \
+            those of others, cell by cell. While slots are free it clones tasks of small jobs; while jobs wait it starts copies that save \
+            resources.",
         loses: "Idle slots cost something, or decisions must be cheap: it starts several copies a task while slots are free, and \
-            its decisions take 10 to 240 times as long as the simulation without copies (docs/auto.md). Where only ages are known and the load \
-            is light, dollymp is up to 13% better; where remaining times are known after 30% of the work and a quarter of a duration is in \
-            common, pace is better under overload.",
+            its decisions take many times as long as the simulation without copies (docs/auto.md). Where remaining times are known after \
+            30% of the work and half of a duration is in common, pace can be better.",
         passes: "[Auto(stops, copies, restarts, Originals(order), copies)]",
         source: sources::AUTO,
         order: Some("fewest_remaining"),

@@ -169,21 +169,21 @@ fn attempts_whose_steps_wait_are_starting() {
     let state = || {
         let mut view = LiveView::new(&scene.out());
         let state = view.refresh().map(|()| view.snapshot()).ok()?;
-        Some((state.starting_attempts, state.running_attempts, state.finished))
+        Some((state.starting_attempts, state.running_attempts, state.finished, state.failed_attempts))
     };
-    until_equal("starting, running, finished", &Some((0, 8, 0)), state);
+    until_equal("starting, running, finished, failed", &Some((0, 8, 0, 0)), state);
     scene.touch("held");
     scene.open();
-    until_equal("the second wave has begun", &Some((4, 4, 8)), state);
+    until_equal("the second wave has begun", &Some((4, 4, 8, 0)), state);
     scene.touch("second");
-    until_equal("all others are done", &Some((4, 0, 12)), state);
+    until_equal("all others are done", &Some((4, 0, 12, 0)), state);
     let begin = Instant::now();
     // The slots of n2 are free, but attempts that take three times as long as the others because they wait are not late.
     let rows = timeline(&scene.out()).rows;
     let finished: Vec<_> = rows.iter().filter(|row| row.outcome == AttemptEnd::Won).collect();
     let longest = finished.iter().map(|row| row.end.seconds() - row.start.seconds()).fold(0.0, f64::max);
     std::thread::sleep(Duration::from_secs_f64(3.0 * longest).saturating_sub(begin.elapsed()));
-    assert_eq!(state(), Some((4, 0, 12)), "{}", scene.read("stderr"));
+    assert_eq!(state(), Some((4, 0, 12, 0)), "{}", scene.read("stderr"));
     fs::remove_file(scene.path("held")).unwrap();
     scene.end(child).with(0);
     has_results(&scene, 16);

@@ -29,6 +29,7 @@ mod decisions;
 mod fresh;
 mod guard;
 mod look;
+mod predictions;
 mod queue;
 mod share;
 mod survival;
@@ -46,8 +47,10 @@ use hindmost_core::record::{Condition, Decision, Event};
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
+use crate::speculation::kinds::kind;
 use fresh::Tables;
 use look::{Group, Seen as SeenTask, known_from};
+use predictions::Predictions;
 use queue::Queue;
 use share::{Known, Shares};
 
@@ -82,6 +85,7 @@ struct Lessons {
     tables: Tables,
     shares: Shares,
     tasks: watched::Tasks,
+    predictions: Predictions,
     /// True if jobs wait.
     waits: bool,
     /// True if nobody waited in the last round and the free slots sufficed for another copy of each task.
@@ -127,6 +131,12 @@ impl Auto {
         }
     }
 
+    /// Returns the kind of a task's phase.
+    fn kind(&self, task: TaskId, cluster: &Cluster) -> u64 {
+        let known = self.groups.get(&(task.job, task.phase)).and_then(|group| group.class);
+        known.map_or_else(|| kind(task.job, task.phase, cluster).unwrap_or_default(), |(_, kind)| kind)
+    }
+
     /// Notes that something has happened to a task.
     fn change(&mut self, task: TaskId) {
         self.changed_tasks.push(task);
@@ -162,12 +172,13 @@ impl Auto {
 
     /// Notes that an attempt has ended or is being stopped.
     fn ended(&mut self, attempt: AttemptId, has_finished: bool, knowledge: Knowledge, cluster: &Cluster) {
-        if self.lessons.tasks.contains(attempt.task)
-            && let Some(phase) = cluster.phase(attempt.task)
-        {
-            let (now, mean) = (cluster.now(), phase.mean());
+        let Some(phase) = cluster.phase(attempt.task) else { return };
+        let (now, mean) = (cluster.now(), phase.mean());
+        self.lessons.predictions.end(attempt, now, has_finished, mean);
+        if self.lessons.tasks.contains(attempt.task) {
             let running = cluster.attempt(attempt).filter(|_| !has_finished);
-            let known = running.map(|running| watched::duration(running, mean, known_from(knowledge, phase), cluster));
+            let scale = self.lessons.scale(phase, self.kind(attempt.task, cluster), knowledge);
+            let known = running.map(|running| watched::duration(running, scale, cluster));
             self.lessons.tasks.ended(attempt, |since, pace| {
                 let ran = (now - since).seconds() / pace / mean;
                 if has_finished { Known::Exactly(ran) } else { known.unwrap_or(Known::Above(ran)) }
@@ -210,6 +221,7 @@ impl Pass for Auto {
                 }
             }
             Seen::Event(Event::AttemptFailed { attempt, .. }, _) => {
+                self.lessons.predictions.forget(*attempt);
                 self.lessons.tasks.failed(*attempt);
                 self.change(attempt.task);
             }
@@ -223,7 +235,11 @@ impl Pass for Auto {
                 }
             }
             Seen::Event(Event::AttemptFinished { attempt }, _) => self.ended(*attempt, true, knowledge, cluster),
-            Seen::Event(Event::WatchMet { attempt, .. }, _) => {
+            Seen::Event(Event::WatchMet { attempt, expected_finish, guessed, .. }, _) => {
+                if let Some(finish) = expected_finish.filter(|_| !guessed) {
+                    let kind = self.kind(attempt.task, cluster);
+                    self.lessons.predictions.predict(*attempt, kind, cluster.now(), finish);
+                }
                 if self.lessons.tasks.contains(attempt.task) {
                     self.unnoted.push(attempt.task);
                 }
@@ -232,7 +248,11 @@ impl Pass for Auto {
             Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
                 self.changed.insert((*job, *phase));
             }
-            Seen::Event(Event::NodeLost { .. } | Event::NodeReturned { .. } | Event::NodeSpeedLearned { .. }, _) => {
+            Seen::Event(Event::NodeLost { .. }, _) => {
+                self.lessons.predictions.keep(|attempt| cluster.attempt(attempt).is_some());
+                self.changed.extend(self.groups.keys());
+            }
+            Seen::Event(Event::NodeReturned { .. } | Event::NodeSpeedLearned { .. }, _) => {
                 self.changed.extend(self.groups.keys());
             }
             _ => {}

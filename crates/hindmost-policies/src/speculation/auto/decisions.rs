@@ -217,14 +217,15 @@ impl Auto {
         }
         let kind = kind(task.job, task.phase, round.cluster()).unwrap_or_default();
         let mean = round.cluster().phase(task).map_or(0.0, Phase::mean);
-        let shares = &mut self.lessons.shares;
+        let (shares, predictions) = (&mut self.lessons.shares, &self.lessons.predictions);
         round.because(|| {
             let (saves, uses) = (offer.value.gain * mean, offer.uses * mean);
             let jobs = if waiting == 1 { "1 job waits".to_owned() } else { format!("{waiting} jobs wait") };
             format!(
                 "a copy is expected to save {saves:.2} s of its job and to use {uses:.2} s of a slot, each of which costs \
-                 {price:.3} s while {jobs}; {}",
-                shares.in_words(kind)
+                 {price:.3} s while {jobs}; {}{}",
+                shares.in_words(kind),
+                predictions.in_words(kind).map_or_else(String::new, |words| format!("; {words}"))
             )
         });
         self.look_at(task, round.estimator.knowledge(), round.cluster());
@@ -258,7 +259,7 @@ impl Auto {
             let sight = self.lessons.sight((task.job, task.phase), group, round.estimator.knowledge(), cluster);
             let Some(mut sight) = sight else { continue };
             // By the mean time, a chain of attempts that start again is never worse, wherever progress shows what remains.
-            let by_value = sight.known_from >= 1.0 || !sight.is_trusted;
+            let by_value = sight.scale.known_from >= 1.0 || !sight.is_trusted;
             let Some(value) = group.restart(task, &mut sight) else { continue };
             let pays = !by_value || look::running(task, cluster).count() == 1 && value.at(price) > 0.0;
             let Some(oldest) = oldest.filter(|_| is_unknown && pays && sight.is_old(task)) else { continue };

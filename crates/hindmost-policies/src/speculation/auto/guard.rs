@@ -47,7 +47,7 @@ impl Guard {
         let mut sum = Copy::never(fresh.single.held);
         for (probability, share) in self.shares() {
             let first = match (self.first, self.age) {
-                (Known::Exactly(first), _) => First::Exactly(first),
+                (Known::Exactly(first) | Known::About { time: first, .. }, _) => First::Exactly(first),
                 (Known::Above(_), Some(age)) => First::Runs(age),
                 (Known::Above(least), None) => First::Above { least, after: self.after },
             };
@@ -87,7 +87,7 @@ impl Guard {
                     all.and(fresh.common_left_above(share, first, attempt.age, least));
                 } else {
                     let first = match self.first {
-                        Known::Exactly(first) => first,
+                        Known::Exactly(first) | Known::About { time: first, .. } => first,
                         Known::Above(least) => least.max(fresh.quantile(0.5, least).min(MOST * least / share)),
                     };
                     match fresh.common_left(share, first, attempt.age, least) {

@@ -10,10 +10,11 @@ use hindmost_core::time::Time;
 
 use super::fresh::{Fresh, TableId};
 use super::guard::{Guard, Running};
+use super::predictions::Predictions;
 use super::queue::Bound;
 use super::share::{self, Shares};
 use super::survival::Survival;
-use super::watched;
+use super::watched::{self, Scale};
 use super::worth::{Judged, Offer, Others, Value};
 
 /// At most so many copies of a task run at the same time.
@@ -23,6 +24,9 @@ const MOST_STARTED: u32 = 20;
 /// While copies of a task may be slow together, what they show is noted after so long, in E, and the next copy starts that much later than
 /// the last one: twice as much later for each further one.
 const COPIES_APART: f64 = 0.25;
+
+/// What has taken longer than predicted is looked at again after this share of the time since then.
+const LATER: f64 = 0.1;
 
 /// What policies know of running attempts: the share S of an attempt's work after which its remaining time is known.
 pub(super) fn known_from(knowledge: Knowledge, phase: &Phase) -> f64 {
@@ -100,8 +104,8 @@ pub(super) struct Sight<'a> {
     pub(super) id: (JobId, u32),
     pub(super) cluster: &'a Cluster,
     pub(super) phase: &'a Phase,
-    /// The share S of an attempt's work after which its remaining time is known.
-    pub(super) known_from: f64,
+    pub(super) scale: Scale,
+    pub(super) predictions: &'a Predictions,
     pub(super) fresh: &'a mut Fresh,
     pub(super) shares: &'a mut Shares,
     pub(super) kind: u64,
@@ -127,17 +131,16 @@ impl Sight<'_> {
             return None;
         }
         let mixture = self.shares.of_task(self.kind, task);
-        let (mean, known_from) = (self.phase.mean(), self.known_from);
-        let watched = self.tasks.first(task, mean, known_from, self.cluster);
+        let watched = self.tasks.first(task, self.scale, self.cluster);
         let copy = self.tasks.first_copy(task);
         let is_first = |attempt: &&Attempt| copy.is_none_or(|copy| attempt.id().copy == copy);
         let first = running(task, self.cluster).find(is_first);
-        let known = watched.or_else(|| first.map(|first| watched::duration(first, mean, known_from, self.cluster)))?;
+        let known = watched.or_else(|| first.map(|first| watched::duration(first, self.scale, self.cluster)))?;
         Some(Guard {
             mixture,
             first: known,
             age: first.map(|first| age_of(first, self.phase, self.cluster)),
-            after: self.tasks.longest_of_others(task, mean, known_from, self.cluster),
+            after: self.tasks.longest_of_others(task, self.scale, self.cluster),
         })
     }
 
@@ -166,14 +169,13 @@ impl Sight<'_> {
     /// to be looked at.
     fn attempts(&mut self, id: TaskId, next: &mut Time) -> Attempts {
         let guard = self.guard(id);
-        let (mean, known_from) = (self.phase.mean(), self.known_from);
         let first = self.tasks.first_copy(id);
         let mut all = Vec::new();
         for attempt in running(id, self.cluster) {
             let (left, step) = self.left_of(attempt, next);
             let running = Running {
                 age: age_of(attempt, self.phase, self.cluster),
-                duration: watched::duration(attempt, mean, known_from, self.cluster),
+                duration: watched::duration(attempt, self.scale, self.cluster),
                 left,
                 step,
                 is_first: first.is_none_or(|first| first == attempt.id().copy),
@@ -181,7 +183,7 @@ impl Sight<'_> {
             all.push((attempt.id(), running));
         }
         if all.len() > 1 {
-            *next = (*next).min(self.cluster.now() + Time::from_seconds(COPIES_APART * mean));
+            *next = (*next).min(self.cluster.now() + Time::from_seconds(COPIES_APART * self.scale.mean));
         }
         (all, guard)
     }
@@ -207,16 +209,32 @@ impl Sight<'_> {
 
     /// Returns what is left of an attempt as if it were alone, and its remaining time if it is known.
     fn left_of(&mut self, attempt: &Attempt, next: &mut Time) -> (Survival, Option<f64>) {
-        let (now, mean) = (self.cluster.now(), self.phase.mean());
-        if let Some(finish) = attempt.measured_finish().filter(|finish| *finish > now) {
-            let left = (finish - now).seconds() / mean;
-            return (Survival::step(left), Some(left));
+        let (now, mean) = (self.cluster.now(), self.scale.mean);
+        if let Some(finish) = attempt.measured_finish() {
+            return self.predicted(attempt, finish, next);
         }
         let (pace, age) = (Pace::of(self.cluster, attempt), age_of(attempt, self.phase, self.cluster));
         let again =
             attempt.began(now) + Time::from_seconds(pace.seconds(self.fresh.next_age(age, self.starts_again) * mean));
         *next = again.max(now + Time::TICK).min(*next);
         (*self.fresh.unknown_on(age, pace.seconds(1.0)), None)
+    }
+
+    /// Returns what is left of an attempt whose end is predicted for a time, and its mean.
+    fn predicted(&self, attempt: &Attempt, finish: Time, next: &mut Time) -> (Survival, Option<f64>) {
+        let (now, mean, errors) = (self.cluster.now(), self.scale.mean, self.predictions.errors(self.kind));
+        let is_late = finish <= now;
+        if !is_late && errors.are_negligible() {
+            let left = (finish - now).seconds() / mean;
+            return (Survival::step(left), Some(left));
+        }
+        let at = self.predictions.last(attempt.id()).map_or_else(|| attempt.began(now), |(at, _)| at);
+        let (predicted, passed) = ((finish - at).max(Time::TICK), now - at);
+        // What is late is looked at again once it is later by a part of what has passed.
+        let again = if is_late { now + Time::from_seconds(LATER * passed.seconds()).max(Time::TICK) } else { finish };
+        *next = again.max(now + Time::TICK).min(*next);
+        let left = errors.left(predicted.seconds() / mean, passed.seconds() / mean);
+        (left, Some(left.integral()))
     }
 
     /// Returns the copy of a task that is expected to end last, and what is left of the task without it and with it; `None` if the task
@@ -231,7 +249,7 @@ impl Sight<'_> {
         }
         // Where copies may be slow together, the first attempt goes only if another one ends before it can.
         let known = all.iter().filter(|(_, one)| !one.is_first).filter_map(|(_, one)| one.step);
-        let soonest = known.fold(f64::INFINITY, f64::min);
+        let soonest = known.fold(f64::INFINITY, f64::min) * self.scale.within;
         let may_go = |one: &Running| guard.is_none() || !one.is_first || soonest < one.duration.least() - one.age;
         let longest = |one: &&(AttemptId, Running), other: &&(AttemptId, Running)| {
             one.1.left.integral().total_cmp(&other.1.left.integral()).then(one.0.cmp(&other.0))
@@ -334,7 +352,8 @@ impl Group {
         let copies = attempts.0.len() as u32;
         let now = sight.left(&attempts.0, attempts.1.as_ref());
         let others = self.others.as_deref().map_or_else(|| Cow::Owned(Others::none(&seen.survival)), Cow::Borrowed);
-        f(&Judged { task: &now, copies, others: &others }, &attempts, sight)
+        let reliable = sight.predictions.errors(sight.kind).reliable();
+        f(&Judged { task: &now, copies, others: &others, reliable }, &attempts, sight)
     }
 
     /// Returns what a copy of a task would be worth now on a node.
@@ -403,5 +422,5 @@ fn age_of(attempt: &Attempt, phase: &Phase, cluster: &Cluster) -> f64 {
 
 /// Returns how likely the durations of a task's attempts are under each share.
 pub(super) fn likelihoods(id: TaskId, sight: &Sight<'_>) -> Option<share::Mixture> {
-    sight.tasks.likelihoods(id, (sight.phase.mean(), sight.known_from), sight.fresh, sight.cluster)
+    sight.tasks.likelihoods(id, sight.scale, sight.fresh, sight.cluster)
 }

@@ -28,8 +28,12 @@ const STEPS: usize = 3;
 const ENOUGH: usize = 20;
 /// The least probability of an observation, whatever w is.
 const LEAST: f64 = 0.003;
+/// Tasks count no more once predictions are found to be off by so much more.
+const UNLIKE: f64 = 1.15;
 /// A known duration counts as one within this factor.
-const WITHIN: f64 = 1.105_170_918_075_647_7; // e^0.1
+pub(super) const WITHIN: f64 = 1.105_170_918_075_647_7; // e^0.1
+/// Three equally likely values have the variance of a normal distribution if the outer ones are so many standard deviations away.
+const APART: f64 = 1.224_744_871_391_589; // √1.5
 /// If w is 1, a copy takes as long as the first one within this share.
 const ALIKE: f64 = 0.1;
 /// Quantiles that stand for an unknown duration of the first attempt.
@@ -42,6 +46,13 @@ pub(super) const TRUSTED: f64 = 0.1;
 pub(super) enum Known {
     /// It is this long.
     Exactly(f64),
+    /// It is predicted to be this long; two of three predictions are off by less than the factor `within`.
+    About {
+        /// The predicted duration.
+        time: f64,
+        /// The factor.
+        within: f64,
+    },
     /// It is longer than this.
     Above(f64),
 }
@@ -51,6 +62,7 @@ impl Known {
     pub(super) fn least(self) -> f64 {
         match self {
             Known::Exactly(time) | Known::Above(time) => time,
+            Known::About { time, within } => time / within,
         }
     }
 }
@@ -63,6 +75,12 @@ pub(super) fn survival(time: f64, first: f64, share: f64, fresh: impl Fn(f64) ->
     fresh(((time - share * first) / (1.0 - share)).max(0.0))
 }
 
+/// Returns values that stand for a duration that was predicted: equally likely, with the spread of the predictions.
+fn around(time: f64, within: f64) -> [f64; 3] {
+    let factor = within.powf(APART);
+    [time / factor, time, time * factor]
+}
+
 /// Returns how likely what is known of a task's attempts is under each share, relative to the largest. `quantile(p, above)` is the
 /// quantile of a fresh duration given that it is above a bound.
 pub(super) fn likelihoods(
@@ -73,15 +91,22 @@ pub(super) fn likelihoods(
 ) -> Mixture {
     let firsts: Vec<f64> = match first {
         Known::Exactly(time) => vec![time],
+        Known::About { time, within } => around(time, within).to_vec(),
         Known::Above(least) => {
             (0..QUANTILES).map(|part| quantile((f64::from(part) + 0.5) / f64::from(QUANTILES), least)).collect()
         }
     };
     let mut all = SHARES.map(|share| {
         let of_first = |first: &f64| -> f64 {
+            let between = |time: f64, within: f64| {
+                survival(time / within, *first, share, &fresh) - survival(time * within, *first, share, &fresh)
+            };
             let probability = |known: &Known| match *known {
-                Known::Exactly(time) => {
-                    survival(time / WITHIN, *first, share, &fresh) - survival(time * WITHIN, *first, share, &fresh)
+                Known::Exactly(time) => between(time, WITHIN),
+                Known::About { time, within } => {
+                    let window = WITHIN.max(within.powf(0.5 * APART));
+                    let all = around(time, within).map(|time| between(time, window));
+                    all.iter().sum::<f64>() / all.len() as f64
                 }
                 // It may be just as long as that.
                 Known::Above(least) => survival(least * (1.0 - 1e-9), *first, share, &fresh),
@@ -111,14 +136,21 @@ struct OfKind {
     mixture: Mixture,
     /// Number of changes since the last fit.
     changes: usize,
+    /// The factor by which predictions were off when the first of these tasks was noted.
+    within: f64,
 }
 
 impl OfKind {
     fn new(mixture: Mixture) -> OfKind {
-        OfKind { likelihoods: VecDeque::new(), mixture, changes: 0 }
+        OfKind { likelihoods: VecDeque::new(), mixture, changes: 0, within: 1.0 }
     }
 
-    fn note(&mut self, task: TaskId, likelihoods: Mixture) {
+    fn note(&mut self, task: TaskId, likelihoods: Mixture, within: f64) {
+        if within > self.within * UNLIKE {
+            // What predictions showed when they were trusted too much counts no more.
+            self.likelihoods.clear();
+            self.within = within;
+        }
         // The newest tasks are the ones that change.
         match self.likelihoods.iter_mut().rev().find(|(known, _)| *known == task) {
             Some((_, known)) => *known = likelihoods,
@@ -163,11 +195,11 @@ impl Default for Shares {
 }
 
 impl Shares {
-    /// Notes how likely what is known of a task is under each share.
-    pub(super) fn note(&mut self, kind: u64, task: TaskId, likelihoods: Mixture) {
-        self.all.note(task, likelihoods);
+    /// Notes how likely what is known of a task is under each share; two of three predictions are off by less than the factor `within`.
+    pub(super) fn note(&mut self, kind: u64, task: TaskId, likelihoods: Mixture, within: f64) {
+        self.all.note(task, likelihoods, within);
         let mixture = self.all.mixture;
-        self.kinds.entry(kind).or_insert_with(|| OfKind::new(mixture)).note(task, likelihoods);
+        self.kinds.entry(kind).or_insert_with(|| OfKind::new(mixture)).note(task, likelihoods, within);
     }
 
     /// Returns the distribution of the share over the tasks of a kind.
@@ -227,7 +259,7 @@ mod tests {
                 if stops_copies && copy > 0.5 * first { Known::Above(0.5 * first) } else { Known::Exactly(copy) };
             let quantile = |p: f64, above: f64| pareto.survival_quantile((1.0 - p) * pareto.survival(above));
             let likely = likelihoods(Known::Exactly(first), &[copy], |time| pareto.survival(time), quantile);
-            shares.note(1, TaskId { job: JobId(0), phase: 0, index }, likely);
+            shares.note(1, TaskId { job: JobId(0), phase: 0, index }, likely, 1.0);
         }
         *shares.of(1)
     }
@@ -250,5 +282,17 @@ mod tests {
     fn copies_that_were_stopped_early_show_it_too() {
         let (none, all) = (mean(&learned(300, |_| 0.0, true)), mean(&learned(300, |_| 1.0, true)));
         assert!(none < 0.15 && all > 0.6, "{none} {all}");
+    }
+}
+impl Drop for Shares {
+    fn drop(&mut self) {
+        if std::env::var("DBG").is_ok() {
+            eprintln!(
+                "W {:.3} {:?} n={}",
+                mean(&self.all.mixture),
+                self.all.mixture.map(|x| (x * 100.0).round()),
+                self.all.likelihoods.len()
+            );
+        }
     }
 }

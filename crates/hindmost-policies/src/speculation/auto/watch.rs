@@ -10,6 +10,7 @@ use hindmost_core::time::Time;
 
 use super::look::{Group, Seen, Sight, Signs, known_from, likelihoods};
 use super::queue::{Bound, Queue};
+use super::watched::Scale;
 use super::{Auto, Lessons, PhaseId, share};
 use crate::speculation::kinds::kind;
 
@@ -27,6 +28,12 @@ const APART: f64 = 0.05;
 const NOTED: f64 = 0.25;
 
 impl Lessons {
+    /// Returns what durations of a phase are known from.
+    pub(super) fn scale(&mut self, phase: &Phase, kind: u64, knowledge: Knowledge) -> Scale {
+        self.predictions.fit(kind);
+        Scale { mean: phase.mean(), known_from: known_from(knowledge, phase), within: self.predictions.within(kind) }
+    }
+
     /// Prepares looks at a phase.
     pub(super) fn sight<'a>(
         &'a mut self,
@@ -39,13 +46,15 @@ impl Lessons {
         let known_from = known_from(knowledge, phase);
         let make = || (self.tables.make(phase.durations(), known_from), kind(id.0, id.1, cluster).unwrap_or_default());
         let (table, kind) = *group.class.get_or_insert_with(make);
+        let scale = self.scale(phase, kind, knowledge);
         let (fresh, share) = (self.tables.get(table)?, share::mean(self.shares.of(kind)));
         let is_trusted = share < share::TRUSTED;
         Some(Sight {
             id,
             cluster,
             phase,
-            known_from,
+            scale,
+            predictions: &self.predictions,
             starts_again: if is_trusted { fresh.starts_again } else { fresh.starts_again_with(share) },
             is_trusted,
             fresh,
@@ -83,8 +92,8 @@ impl Auto {
         }
         let Some(sight) = self.lessons.sight((task.job, task.phase), group, knowledge, cluster) else { return };
         if let Some(likelihoods) = likelihoods(task, &sight) {
-            let kind = sight.kind;
-            self.lessons.shares.note(kind, task, likelihoods);
+            let (kind, within) = (sight.kind, sight.scale.within);
+            self.lessons.shares.note(kind, task, likelihoods, within);
             self.lessons.tasks.note(task, cluster.now());
         }
     }

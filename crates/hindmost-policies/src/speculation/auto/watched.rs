@@ -7,7 +7,7 @@ use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
 use super::fresh::Fresh;
-use super::share::{Known, Mixture, likelihoods};
+use super::share::{self, Known, Mixture, likelihoods};
 
 /// One attempt.
 #[derive(Clone, Copy, Debug)]
@@ -35,14 +35,32 @@ impl Watched {
 #[derive(Debug, Default)]
 pub(super) struct Tasks(FxHashMap<TaskId, (Time, Vec<Watched>)>);
 
-/// Returns what is known of the duration of a running attempt, in E of `mean` seconds. `known_from` is the share S.
-pub(super) fn duration(attempt: &Attempt, mean: f64, known_from: f64, cluster: &Cluster) -> Known {
+/// What durations are known from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scale {
+    /// The mean duration E, seconds.
+    pub(super) mean: f64,
+    /// The share S of an attempt's work after which its remaining time is known.
+    pub(super) known_from: f64,
+    /// Two of three predictions are off by less than this factor; 1 if they come true.
+    pub(super) within: f64,
+}
+
+/// Returns what is known of the duration of a running attempt, in E.
+pub(super) fn duration(attempt: &Attempt, scale: Scale, cluster: &Cluster) -> Known {
+    let Scale { mean, known_from, within } = scale;
     let (now, pace) = (cluster.now(), Pace::of(cluster, attempt));
     let since = attempt.began(now);
     let in_means = |until: Time| pace.age((until - since).seconds()) / mean;
-    match attempt.measured_finish().filter(|finish| *finish >= now) {
+    match attempt.measured_finish() {
+        // It takes longer than predicted, and nobody knows how much.
+        Some(finish) if finish < now => {
+            let within = within.max(share::WITHIN);
+            Known::About { time: in_means(now) * within * within, within }
+        }
+        Some(finish) if within > 1.0 => Known::About { time: in_means(finish), within },
         Some(finish) => Known::Exactly(in_means(finish)),
-        None if attempt.measured_finish().is_some() || known_from <= 0.0 => Known::Above(in_means(now)),
+        None if known_from <= 0.0 => Known::Above(in_means(now)),
         None => Known::Above(in_means(now) / known_from),
     }
 }
@@ -115,23 +133,23 @@ impl Tasks {
     }
 
     /// Returns the durations of a task's attempts, the first one first.
-    fn durations(&self, task: TaskId, mean: f64, known_from: f64, cluster: &Cluster) -> Vec<Known> {
+    fn durations(&self, task: TaskId, scale: Scale, cluster: &Cluster) -> Vec<Known> {
         let running = |copy: u32| {
             let attempt = cluster.attempt(AttemptId { task, copy })?;
-            Some(duration(attempt, mean, known_from, cluster))
+            Some(duration(attempt, scale, cluster))
         };
         let all = self.0.get(&task).into_iter().flat_map(|(_, all)| all);
         all.filter_map(|one| one.ended.or_else(|| running(one.copy))).collect()
     }
 
     /// Returns the duration of the first attempt of a task.
-    pub(super) fn first(&self, task: TaskId, mean: f64, known_from: f64, cluster: &Cluster) -> Option<Known> {
-        self.durations(task, mean, known_from, cluster).first().copied()
+    pub(super) fn first(&self, task: TaskId, scale: Scale, cluster: &Cluster) -> Option<Known> {
+        self.durations(task, scale, cluster).first().copied()
     }
 
     /// Returns the longest of the least durations of a task's attempts but the first.
-    pub(super) fn longest_of_others(&self, task: TaskId, mean: f64, known_from: f64, cluster: &Cluster) -> f64 {
-        let all = self.durations(task, mean, known_from, cluster);
+    pub(super) fn longest_of_others(&self, task: TaskId, scale: Scale, cluster: &Cluster) -> f64 {
+        let all = self.durations(task, scale, cluster);
         all.iter().skip(1).map(|known| known.least()).fold(0.0, f64::max)
     }
 
@@ -146,14 +164,8 @@ impl Tasks {
     }
 
     /// Returns how likely the durations of a task's attempts are under each share; `None` if it has only one.
-    pub(super) fn likelihoods(
-        &self,
-        task: TaskId,
-        (mean, known_from): (f64, f64),
-        fresh: &Fresh,
-        cluster: &Cluster,
-    ) -> Option<Mixture> {
-        let all = self.durations(task, mean, known_from, cluster);
+    pub(super) fn likelihoods(&self, task: TaskId, scale: Scale, fresh: &Fresh, cluster: &Cluster) -> Option<Mixture> {
+        let all = self.durations(task, scale, cluster);
         let (first, others) = all.split_first().filter(|(_, others)| !others.is_empty())?;
         let others = &others[..others.len().min(8)];
         Some(likelihoods(

@@ -125,6 +125,8 @@ pub(super) struct Judged<'a> {
     pub(super) copies: u32,
     /// What its job waits for.
     pub(super) others: &'a Others,
+    /// The share of predictions that come true: others don't show which copy will lose.
+    pub(super) reliable: f64,
 }
 
 impl Judged<'_> {
@@ -149,12 +151,13 @@ impl Judged<'_> {
             *done *= time;
         }
         let (whole, integral) = (dot(&done[..used], Survival::ONE.all()), self.task.integral());
-        let losers = 1.0 + f64::from(self.copies.saturating_sub(1)) * copy.held;
+        let held = self.held(copy.held);
+        let losers = 1.0 + f64::from(self.copies.saturating_sub(1)) * held;
         let worth = |survival: &Survival, before: f64| {
             let both = dot(time, survival.cells());
             let gain = whole - dot(&done[..used], survival.cells());
             let runs = both - before;
-            (Value { gain, slots: (integral.min(usual) - both) * losers - copy.held * runs }, runs)
+            (Value { gain, slots: (integral.min(usual) - both) * losers - held * runs }, runs)
         };
         let (value, uses) = worth(&copy.survival, 0.0);
         let mut prices = Prices::ALL.where_positive(value);
@@ -172,7 +175,7 @@ impl Judged<'_> {
     /// Returns what one of several running copies is worth: `left` is P(T > t) of the task without and with it, `held` the share of a
     /// losing copy's duration during which it holds its slot.
     pub(super) fn kept(&self, [without, with]: &[Survival; 2], held: f64, usual: f64) -> Value {
-        let gain = self.saved(without, with);
+        let (gain, held) = (self.saved(without, with), self.held(held));
         let (with, without) = (with.integral().min(usual), without.integral().min(usual));
         let others = f64::from(self.copies.saturating_sub(2));
         Value { gain, slots: (without - with) * (1.0 + others * held) - held * with }
@@ -181,6 +184,11 @@ impl Judged<'_> {
     /// Returns what starting an attempt again is worth instead of waiting for it.
     pub(super) fn restart(&self, copy: &Survival) -> Value {
         Value { gain: self.saved(self.task, copy), slots: self.task.integral() - copy.integral() }
+    }
+
+    /// Returns the share of its duration during which a losing copy holds its slot, if it is `held` where predictions come true.
+    fn held(&self, held: f64) -> f64 {
+        1.0 - (1.0 - held) * self.reliable
     }
 
     /// Returns ∫ D·(before − after) dt.
@@ -225,7 +233,7 @@ mod tests {
         let others = Others::new(&huge, None);
         let pays = |left: f64| {
             let task = Survival::step(left);
-            let judged = Judged { task: &task, copies: 1, others: &others };
+            let judged = Judged { task: &task, copies: 1, others: &others, reliable: 1.0 };
             judged.offer(&fresh.single, f64::INFINITY, price).value.at(price) > 0.0
         };
         (1..2000).map(|step| f64::from(step) * 0.005).find(|left| pays(*left)).unwrap()

@@ -106,7 +106,7 @@ impl Errors {
     /// Returns what is left of an attempt that was predicted to take the time `predicted`, of which `passed` has passed.
     pub(super) fn left(&self, predicted: f64, passed: f64) -> Survival {
         let reached = self.exceeds(passed / predicted).max(f64::MIN_POSITIVE);
-        Survival::of(|time| self.exceeds((passed + time) / predicted) / reached)
+        Survival::sampled(|time| self.exceeds((passed + time) / predicted) / reached)
     }
 }
 

@@ -26,9 +26,11 @@
 //! Passes: `[Stops, Copies, StartsAgain, Originals(order), Copies]`, all in one pass.
 
 mod decisions;
+mod durations;
 mod fresh;
 mod guard;
 mod look;
+mod observed;
 mod predictions;
 mod queue;
 mod share;
@@ -39,7 +41,7 @@ mod worth;
 
 use std::collections::BTreeSet;
 
-use hindmost_core::cluster::{Attempt, Cluster};
+use hindmost_core::cluster::{Attempt, Cluster, Task};
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::policy::{Pass, Round, Seen, View};
@@ -48,11 +50,13 @@ use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
 use crate::speculation::kinds::kind;
+use durations::Durations;
 use fresh::Tables;
 use look::{Group, Seen as SeenTask, known_from};
 use predictions::Predictions;
 use queue::Queue;
 use share::{Known, Shares};
+use watched::Scale;
 
 crate::parameters! {
     /// The parameters of `auto`.
@@ -86,6 +90,7 @@ struct Lessons {
     shares: Shares,
     tasks: watched::Tasks,
     predictions: Predictions,
+    durations: Durations,
     /// True if jobs wait.
     waits: bool,
     /// True if nobody waited in the last round and the free slots sufficed for another copy of each task.
@@ -134,7 +139,7 @@ impl Auto {
     /// Returns the kind of a task's phase.
     fn kind(&self, task: TaskId, cluster: &Cluster) -> u64 {
         let known = self.groups.get(&(task.job, task.phase)).and_then(|group| group.class);
-        known.map_or_else(|| kind(task.job, task.phase, cluster).unwrap_or_default(), |(_, kind)| kind)
+        known.map_or_else(|| kind(task.job, task.phase, cluster).unwrap_or_default(), |class| class.kind)
     }
 
     /// Notes that something has happened to a task.
@@ -173,12 +178,28 @@ impl Auto {
     /// Notes that an attempt has ended or is being stopped.
     fn ended(&mut self, attempt: AttemptId, has_finished: bool, knowledge: Knowledge, cluster: &Cluster) {
         let Some(phase) = cluster.phase(attempt.task) else { return };
-        let (now, mean) = (cluster.now(), phase.mean());
-        self.lessons.predictions.end(attempt, now, has_finished, mean);
+        let (now, kind) = (cluster.now(), self.kind(attempt.task, cluster));
+        self.lessons.predictions.end(attempt, now, has_finished, phase.mean());
+        let scale = self.lessons.scale(phase, kind, knowledge);
+        let group = self.groups.get(&(attempt.task.job, attempt.task.phase));
+        // What the first attempt shows counts once: when it ends, or the task does.
+        let first = AttemptId { copy: 0, ..attempt };
+        let is_over = cluster.task(attempt.task).is_none_or(Task::is_finished);
+        if (has_finished || attempt == first && !is_over) && !phase.is_assumed() {
+            let seen = group.and_then(|group| group.tasks.get(&attempt.task.index)).and_then(|seen| seen.first);
+            let running = cluster.attempt(first).filter(|_| !has_finished || attempt != first);
+            let known = running.map(|running| watched::duration(running, scale, cluster)).or_else(|| {
+                let (began, pace) = seen.filter(|_| attempt == first)?;
+                Some(Known::Exactly((now - began).seconds() / f64::from(pace) / scale.mean))
+            });
+            if let Some(known) = known {
+                self.lessons.durations.note(kind, known, phase.durations(), scale.mean);
+            }
+        }
         if self.lessons.tasks.contains(attempt.task) {
+            let mean = group.and_then(|group| group.class).map_or(scale.mean, |class| class.mean);
             let running = cluster.attempt(attempt).filter(|_| !has_finished);
-            let scale = self.lessons.scale(phase, self.kind(attempt.task, cluster), knowledge);
-            let known = running.map(|running| watched::duration(running, scale, cluster));
+            let known = running.map(|running| watched::duration(running, Scale { mean, ..scale }, cluster));
             self.lessons.tasks.ended(attempt, |since, pace| {
                 let ran = (now - since).seconds() / pace / mean;
                 if has_finished { Known::Exactly(ran) } else { known.unwrap_or(Known::Above(ran)) }
@@ -262,6 +283,7 @@ impl Pass for Auto {
 
     fn decide(&mut self, round: &mut Round<'_>) {
         self.lessons.waits = round.queued_jobs() > 0;
+        self.compare_durations(round);
         self.look_at_changed(round);
         self.stop(round);
         self.copy(round);

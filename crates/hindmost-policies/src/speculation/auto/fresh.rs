@@ -184,7 +184,8 @@ impl Fresh {
                 match () {
                     () if total <= least => 1.0,
                     () if left > 0.0 => durations.survival(total) / left,
-                    () => 0.0,
+                    // It is older than any should become: it may well take as long again.
+                    () => (least / total).powi(2),
                 }
             })
         })

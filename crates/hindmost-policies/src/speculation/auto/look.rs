@@ -56,6 +56,8 @@ pub(super) struct Seen {
     pub(super) offered: Bound,
     /// Up to which price each of its copies is worth its slot.
     pub(super) crowded: Bound,
+    /// When its first attempt began, and the seconds that a second of work takes it, while it runs.
+    pub(super) first: Option<(Time, f32)>,
     /// When it is to be looked at again because of its attempts' ages.
     pub(super) due: Time,
 }
@@ -68,6 +70,7 @@ impl Seen {
         launched: 0,
         offered: Bound::None,
         crowded: Bound::None,
+        first: None,
         due: Time::NEVER,
     };
 }
@@ -80,6 +83,17 @@ pub(super) struct Signs {
     pub(super) may_be_copied: bool,
     /// True if its attempts are so old that it should start again.
     pub(super) is_old: bool,
+}
+
+/// What a phase is judged by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Class {
+    /// The durations of its copies.
+    pub(super) table: TableId,
+    /// Its kind.
+    pub(super) kind: u64,
+    /// The mean of its durations, seconds on a node of speed 1.
+    pub(super) mean: f64,
 }
 
 /// A phase with running tasks, as last seen.
@@ -95,8 +109,8 @@ pub(super) struct Group {
     pub(super) size: u32,
     /// The dominant share of a copy's demand of the cluster.
     pub(super) share: f64,
-    /// The durations of its copies, and its kind.
-    pub(super) class: Option<(TableId, u64)>,
+    /// What it is judged by; `None` until it is looked at.
+    pub(super) class: Option<Class>,
 }
 
 /// What a look needs to know.
@@ -125,6 +139,11 @@ impl Sight<'_> {
         TaskId { job: self.id.0, phase: self.id.1, index }
     }
 
+    /// Returns the age of an attempt, in E of a node of speed 1.
+    fn age_of(&self, attempt: &Attempt) -> f64 {
+        Pace::of(self.cluster, attempt).age(attempt.age(self.cluster.now()).seconds()) / self.scale.mean
+    }
+
     /// Returns what the shares of a task are known to be, if its copies may be slow together.
     fn guard(&mut self, task: TaskId) -> Option<Guard> {
         if self.is_trusted {
@@ -139,7 +158,7 @@ impl Sight<'_> {
         Some(Guard {
             mixture,
             first: known,
-            age: first.map(|first| age_of(first, self.phase, self.cluster)),
+            age: first.map(|first| self.age_of(first)),
             after: self.tasks.longest_of_others(task, self.scale, self.cluster),
         })
     }
@@ -150,10 +169,14 @@ impl Sight<'_> {
         let (all, guard) = self.attempts(task, &mut next);
         (seen.copies, seen.launched) = (all.len() as u32, self.cluster.task(task).map_or(0, Task::launched));
         seen.survival = self.left(&all, guard.as_ref());
+        seen.first = self
+            .cluster
+            .attempt(AttemptId { task, copy: 0 })
+            .map(|first| (first.began(self.cluster.now()), Pace::of(self.cluster, first).seconds(1.0) as f32));
         let is_unknown = all.iter().all(|(_, one)| one.step.is_none());
         // An attempt that ends sooner than any other could has no use for a copy.
         let ends_first = match all.as_slice() {
-            [(_, only)] => only.step.unwrap_or(self.fresh.most - only.age) <= self.fresh.least,
+            [(_, only)] => (0.0..=self.fresh.least).contains(&only.step.unwrap_or(self.fresh.most - only.age)),
             _ => false,
         };
         let from = self.copy_from(task, seen.copies, guard.as_ref()).filter(|_| seen.copies > 0 && !ends_first);
@@ -174,7 +197,7 @@ impl Sight<'_> {
         for attempt in running(id, self.cluster) {
             let (left, step) = self.left_of(attempt, next);
             let running = Running {
-                age: age_of(attempt, self.phase, self.cluster),
+                age: self.age_of(attempt),
                 duration: watched::duration(attempt, self.scale, self.cluster),
                 left,
                 step,
@@ -213,7 +236,7 @@ impl Sight<'_> {
         if let Some(finish) = attempt.measured_finish() {
             return self.predicted(attempt, finish, next);
         }
-        let (pace, age) = (Pace::of(self.cluster, attempt), age_of(attempt, self.phase, self.cluster));
+        let (pace, age) = (Pace::of(self.cluster, attempt), self.age_of(attempt));
         let again =
             attempt.began(now) + Time::from_seconds(pace.seconds(self.fresh.next_age(age, self.starts_again) * mean));
         *next = again.max(now + Time::TICK).min(*next);
@@ -272,7 +295,8 @@ impl Sight<'_> {
         let phase = self.phase;
         let may =
             copies < most && phase.may_be_copied() && !phase.is_assumed() && self.cluster.task(id).is_some_and(may);
-        let wait = |last: Time| last + Time::from_seconds(COPIES_APART * 2_f64.powi(copies as i32 - 2) * phase.mean());
+        let wait =
+            |last: Time| last + Time::from_seconds(COPIES_APART * 2_f64.powi(copies as i32 - 2) * self.scale.mean);
         may.then(|| {
             let last = self.tasks.last_start(id).filter(|_| guard.is_some() && copies > 1);
             last.map_or(Time::ZERO, wait)
@@ -284,7 +308,7 @@ impl Sight<'_> {
         let limit = self.starts_again * (1.0 - 1e-9);
         let first = self.tasks.first_copy(id).filter(|_| !self.is_trusted);
         let may = |attempt: &&Attempt| first.is_none_or(|first| first == attempt.id().copy);
-        running(id, self.cluster).filter(may).any(|attempt| age_of(attempt, self.phase, self.cluster) >= limit)
+        running(id, self.cluster).filter(may).any(|attempt| self.age_of(attempt) >= limit)
     }
 }
 
@@ -413,11 +437,6 @@ pub(super) fn shortest<'r>(copies: impl Iterator<Item = &'r Running>) -> impl It
 /// Returns the copies of a task that run and are not being stopped.
 pub(super) fn running(id: TaskId, cluster: &Cluster) -> impl Iterator<Item = &Attempt> {
     cluster.copies(id).filter(|copy| copy.state() != AttemptState::Stopping)
-}
-
-/// Returns the age of an attempt, in E of a node of speed 1.
-fn age_of(attempt: &Attempt, phase: &Phase, cluster: &Cluster) -> f64 {
-    Pace::of(cluster, attempt).age(attempt.age(cluster.now()).seconds()) / phase.mean()
 }
 
 /// Returns how likely the durations of a task's attempts are under each share.

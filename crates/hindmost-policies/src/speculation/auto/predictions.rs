@@ -1,21 +1,15 @@
 //! How far off predicted remaining times are: what an attempt has left whose progress shows it.
 //!
-//! z is the time that an attempt takes from its first prediction on, relative to the predicted time. P(z > x) of a kind of phase is the
-//! product-limit estimate from attempts that have finished, and from those that were stopped before: their z is above what had passed
-//! (Kaplan and Meier 1958). Before that, as many predictions as [`WEIGHT`] says are assumed, nearly all of which came true.
+//! z is the time that an attempt takes from its first prediction on, relative to the predicted time; its tail is estimated for each kind
+//! of phase (`observed`). Before that, as many predictions as [`WEIGHT`] says are assumed, nearly all of which came true.
 
 use hindmost_core::ids::AttemptId;
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
+use super::observed::{EXPECTED, Observed, Tail, lower_limit};
 use super::survival::Survival;
 
-/// Number of classes of z.
-const BINS: usize = 51;
-/// The class of predictions that came true.
-const TRUE: usize = BINS / 2;
-/// Width of a class of z, as a difference of logarithms.
-const WIDTH: f64 = 0.1;
 /// The weight of what is assumed of a kind before it is known, in predictions.
 const WEIGHT: f64 = 8.0;
 /// The share of predictions that are assumed to be wrong without any evidence: z is then above x with the probability x^−2.
@@ -24,107 +18,50 @@ const WRONG: f64 = 0.025;
 const EXACT: f64 = 0.85;
 /// The standard deviation of the logarithm of z that is assumed besides: its square is divided by the number of predictions that are known.
 const UNTRIED: f64 = 0.3;
+/// Below this factor, predictions may be off without any effect.
+const NEGLIGIBLE: f64 = 1.05;
 /// Errors are estimated again once more than one in so many predictions has ended.
 const ENOUGH: usize = 20;
 /// Predictions below this share of a mean duration are not counted: nothing depends on them.
 const LEAST: f64 = 0.01;
 
-/// A number for each class of z, and for what is above all.
-type Classes = [f64; BINS + 1];
-
 /// How far off predictions are.
 #[derive(Clone, Debug)]
-pub(super) struct Errors {
-    /// P(z > x) for the lower limit x of each class, and for what is above all.
-    above: Classes,
-    /// A prediction is off by less than this factor in two of three cases.
-    spread: f64,
-}
+pub(super) struct Errors(Tail);
 
 impl Errors {
-    /// Returns the estimate from predictions that have ended in each class, and from those of which it is only known that they are above a
-    /// class or in it.
-    fn new(ended: &Classes, cut: &Classes) -> Errors {
-        let mut at_risk: f64 = ended.iter().chain(cut).sum();
-        let mut above = [1.0; BINS + 1];
-        for class in 0..BINS {
-            // Those that were cut off were at risk in half of the class.
-            let during = at_risk - 0.5 * cut[class];
-            let share = if during > 0.0 { (ended[class] / during).min(1.0) } else { 0.0 };
-            above[class + 1] = above[class] * (1.0 - share);
-            at_risk -= ended[class] + cut[class];
-        }
-        let quantile = |above_it: f64| above.iter().rposition(|above| *above > above_it).unwrap_or(0) as f64;
-        let spread = (0.5 * WIDTH * (quantile(1.0 / 6.0) - quantile(5.0 / 6.0))).exp();
-        Errors { above, spread }
-    }
-
     /// What is assumed without any evidence.
     fn assumed() -> Errors {
-        let mut ended = [0.0; BINS + 1];
-        let wrong = |class: usize| WRONG * (lower_limit(class) / lower_limit(TRUE + 1)).powi(-2);
-        ended[TRUE] = 1.0 - WRONG;
-        for (class, share) in ended.iter_mut().enumerate().skip(TRUE + 1) {
-            *share = if class < BINS { wrong(class) - wrong(class + 1) } else { wrong(class) };
-        }
-        Errors::new(&ended, &[0.0; BINS + 1])
-    }
-
-    /// Returns the share of predictions in each class.
-    fn shares(&self) -> Classes {
-        std::array::from_fn(|class| self.above[class] - self.above.get(class + 1).copied().unwrap_or(0.0))
+        let (from, to) = (lower_limit(EXPECTED), lower_limit(EXPECTED + 1));
+        Errors(Tail::of(|x| if x <= from { 1.0 } else { WRONG * (x / to).powi(-2) }))
     }
 
     /// True if predictions come true.
     pub(super) fn are_negligible(&self) -> bool {
-        self.above[TRUE] - self.above[TRUE + 1] >= EXACT
+        self.0.share(EXPECTED) >= EXACT
     }
 
     /// Returns the share of predictions that come true, 1 if it is nearly that.
     pub(super) fn reliable(&self) -> f64 {
-        if self.are_negligible() { 1.0 } else { self.above[TRUE] - self.above[TRUE + 1] }
+        if self.are_negligible() { 1.0 } else { self.0.share(EXPECTED) }
     }
 
     /// Returns the factor by which a prediction is off at most in two of three cases.
-    pub(super) fn spread(&self) -> f64 {
-        self.spread
-    }
-
-    /// Returns P(z > x).
-    fn exceeds(&self, x: f64) -> f64 {
-        if x <= 0.0 {
-            return 1.0;
-        }
-        let place = x.ln() / WIDTH + BINS as f64 / 2.0;
-        let class = place.max(0.0) as usize;
-        match self.above.get(class + 1) {
-            Some(next) => self.above[class] + (next - self.above[class]) * (place - class as f64).clamp(0.0, 1.0),
-            None => self.above[BINS] * (lower_limit(BINS) / x).powi(2),
-        }
+    fn spread(&self) -> f64 {
+        (self.0.exceeded_with(1.0 / 6.0) / self.0.exceeded_with(5.0 / 6.0)).sqrt()
     }
 
     /// Returns what is left of an attempt that was predicted to take the time `predicted`, of which `passed` has passed.
     pub(super) fn left(&self, predicted: f64, passed: f64) -> Survival {
-        let reached = self.exceeds(passed / predicted).max(f64::MIN_POSITIVE);
-        Survival::sampled(|time| self.exceeds((passed + time) / predicted) / reached)
+        let reached = self.0.exceeds(passed / predicted).max(f64::MIN_POSITIVE);
+        Survival::sampled(|time| self.0.exceeds((passed + time) / predicted) / reached)
     }
-}
-
-/// Returns the lower limit of a class of z.
-fn lower_limit(class: usize) -> f64 {
-    (WIDTH * (class as f64 - BINS as f64 / 2.0)).exp()
-}
-
-/// Returns the class of a relative time.
-fn class_of(z: f64) -> usize {
-    if z <= 0.0 { 0 } else { (z.ln() / WIDTH + BINS as f64 / 2.0).clamp(0.0, BINS as f64) as usize }
 }
 
 /// The predictions of one kind that have ended.
 #[derive(Clone, Debug)]
 struct OfKind {
-    ended: Classes,
-    cut: Classes,
+    observed: Observed,
     count: usize,
     changes: usize,
     errors: Errors,
@@ -132,26 +69,20 @@ struct OfKind {
 
 impl OfKind {
     fn new(errors: Errors) -> OfKind {
-        OfKind { ended: [0.0; BINS + 1], cut: [0.0; BINS + 1], count: 0, changes: 0, errors }
+        OfKind { observed: Observed::NONE, count: 0, changes: 0, errors }
     }
 
     fn note(&mut self, z: f64, has_finished: bool) {
-        let classes = if has_finished { &mut self.ended } else { &mut self.cut };
-        classes[class_of(z)] += 1.0;
+        self.observed.add(z, has_finished);
         self.count += 1;
         self.changes += 1;
     }
 
     fn fit(&mut self, prior: &Errors) {
-        if self.changes <= self.count / ENOUGH {
-            return;
+        if self.changes > self.count / ENOUGH {
+            self.changes = 0;
+            self.errors = Errors(self.observed.tail(&prior.0, WEIGHT));
         }
-        self.changes = 0;
-        let mut ended = self.ended;
-        for (sum, share) in ended.iter_mut().zip(prior.shares()) {
-            *sum += WEIGHT * share;
-        }
-        self.errors = Errors::new(&ended, &self.cut);
     }
 }
 
@@ -224,10 +155,9 @@ impl Predictions {
     /// Returns the factor by which predictions of a kind may be off in two of three cases; 1 if they are known to come true.
     pub(super) fn within(&self, kind: u64) -> f64 {
         let of_kind = self.kinds.get(&kind).unwrap_or(&self.all);
-        let finished = of_kind.ended.iter().sum::<f64>();
-        let known = if of_kind.errors.are_negligible() { 0.0 } else { of_kind.errors.spread.ln() };
-        let within = (known.powi(2) + UNTRIED.powi(2) / (1.0 + finished)).sqrt().exp();
-        if within < 1.05 { 1.0 } else { within }
+        let known = if of_kind.errors.are_negligible() { 0.0 } else { of_kind.errors.spread().ln() };
+        let within = (known.powi(2) + UNTRIED.powi(2) / (1.0 + of_kind.observed.ended())).sqrt().exp();
+        if within < NEGLIGIBLE { 1.0 } else { within }
     }
 
     /// Returns how far off predictions of a kind are.
@@ -241,7 +171,7 @@ impl Predictions {
         let of_kind = self.kinds.get(&kind)?;
         let (errors, count) = (&of_kind.errors, of_kind.count);
         (!errors.are_negligible())
-            .then(|| format!("remaining times are off by a factor of {:.1}, as {count} attempts show", errors.spread))
+            .then(|| format!("remaining times are off by a factor of {:.1}, as {count} attempts show", errors.spread()))
     }
 
     /// Returns when the end of an attempt was predicted last, and for when.
@@ -290,10 +220,10 @@ mod tests {
         assert!(!found.are_negligible());
         for x in [0.7, 0.9, 1.1, 1.5] {
             // 2 000 draws and classes a tenth wide.
-            let (found, right) = (found.exceeds(x), errors.survival(x));
+            let (found, right) = (found.0.exceeds(x), errors.survival(x));
             assert!((found - right).abs() < 0.05, "P(z > {x}) = {found}, {right}");
         }
-        assert!((found.spread.ln() - 0.3).abs() < 0.07, "{}", found.spread);
+        assert!((found.spread().ln() - 0.3).abs() < 0.07, "{}", found.spread());
         // An attempt that has passed its prediction takes as long again as the tail says.
         let (left, passed) = (found.left(1.0, 1.2).integral(), 1.2);
         let right = errors.survival_quantile(0.5 * errors.survival(passed)) - passed;

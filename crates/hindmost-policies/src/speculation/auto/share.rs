@@ -284,15 +284,3 @@ mod tests {
         assert!(none < 0.15 && all > 0.6, "{none} {all}");
     }
 }
-impl Drop for Shares {
-    fn drop(&mut self) {
-        if std::env::var("DBG").is_ok() {
-            eprintln!(
-                "W {:.3} {:?} n={}",
-                mean(&self.all.mixture),
-                self.all.mixture.map(|x| (x * 100.0).round()),
-                self.all.likelihoods.len()
-            );
-        }
-    }
-}

@@ -3,15 +3,15 @@
 
 use hindmost_core::cluster::{Cluster, Phase};
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::ids::TaskId;
+use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::policy::Round;
 use hindmost_core::record::Decision;
 use hindmost_core::time::Time;
 
-use super::look::{Group, Seen, Sight, Signs, known_from, likelihoods};
+use super::look::{Class, Group, Seen, Sight, Signs, known_from, likelihoods};
 use super::queue::{Bound, Queue};
 use super::watched::Scale;
-use super::{Auto, Lessons, PhaseId, share};
+use super::{Auto, Lessons, PhaseId, share, watched};
 use crate::speculation::kinds::kind;
 
 /// A phase is looked at again once so large a share of its unfinished tasks has ended.
@@ -28,10 +28,18 @@ const APART: f64 = 0.05;
 const NOTED: f64 = 0.25;
 
 impl Lessons {
-    /// Returns what durations of a phase are known from.
+    /// Returns what durations of a phase are known from; their mean is the stated one.
     pub(super) fn scale(&mut self, phase: &Phase, kind: u64, knowledge: Knowledge) -> Scale {
         self.predictions.fit(kind);
         Scale { mean: phase.mean(), known_from: known_from(knowledge, phase), within: self.predictions.within(kind) }
+    }
+
+    /// Returns what a phase is judged by.
+    fn class(&mut self, id: PhaseId, phase: &Phase, known_from: f64, cluster: &Cluster) -> Class {
+        let kind = kind(id.0, id.1, cluster).unwrap_or_default();
+        let learned = self.durations.of(kind);
+        let (durations, mean) = learned.map_or((phase.durations(), 1.0), |learned| (&learned.durations, learned.mean));
+        Class { table: self.tables.make(durations, known_from), kind, mean: mean * phase.mean() }
     }
 
     /// Prepares looks at a phase.
@@ -43,10 +51,12 @@ impl Lessons {
         cluster: &'a Cluster,
     ) -> Option<Sight<'a>> {
         let phase = &cluster.job(id.0)?.phases()[id.1 as usize];
-        let known_from = known_from(knowledge, phase);
-        let make = || (self.tables.make(phase.durations(), known_from), kind(id.0, id.1, cluster).unwrap_or_default());
-        let (table, kind) = *group.class.get_or_insert_with(make);
-        let scale = self.scale(phase, kind, knowledge);
+        let class = match group.class {
+            Some(class) => class,
+            None => *group.class.insert(self.class(id, phase, known_from(knowledge, phase), cluster)),
+        };
+        let Class { table, kind, mean } = class;
+        let scale = Scale { mean, ..self.scale(phase, kind, knowledge) };
         let (fresh, share) = (self.tables.get(table)?, share::mean(self.shares.of(kind)));
         let is_trusted = share < share::TRUSTED;
         Some(Sight {
@@ -95,6 +105,26 @@ impl Auto {
             let (kind, within) = (sight.kind, sight.scale.within);
             self.lessons.shares.note(kind, task, likelihoods, within);
             self.lessons.tasks.note(task, cluster.now());
+        }
+    }
+
+    /// Compares the durations of kinds of which enough attempts have ended with what was stated.
+    pub(super) fn compare_durations(&mut self, round: &Round<'_>) {
+        let (cluster, knowledge) = (round.cluster(), round.estimator.knowledge());
+        for kind in self.lessons.durations.due() {
+            let mut running = Vec::new();
+            for ((job, phase), group) in
+                self.groups.iter().filter(|(_, group)| group.class.is_some_and(|class| class.kind == kind))
+            {
+                let Some(stated) = cluster.job(*job).map(|job| &job.phases()[*phase as usize]) else { continue };
+                let scale = self.lessons.scale(stated, kind, knowledge);
+                let tasks = group.tasks.keys().map(|index| TaskId { job: *job, phase: *phase, index: *index });
+                let firsts = tasks.filter_map(|task| cluster.attempt(AttemptId { task, copy: 0 }));
+                running.extend(firsts.map(|first| watched::duration(first, scale, cluster)));
+            }
+            if self.lessons.durations.compare(kind, running.into_iter()) {
+                self.changed.extend(self.groups.keys());
+            }
         }
     }
 

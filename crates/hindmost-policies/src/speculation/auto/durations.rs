@@ -1,0 +1,141 @@
+//! How long attempts take where the durations that are stated for a phase turn out not to hold.
+//!
+//! For each kind of phase, the durations of first attempts, relative to their stated mean, are compared with the stated distributions
+//! (`observed`). Once they differ beyond chance, the observed distribution takes their place, with
+//! the stated one as [`WEIGHT`] observations. Later attempts of a task don't count: tasks get them because they take long.
+
+use hindmost_math::distribution::Distribution;
+use rustc_hash::FxHashMap;
+
+use super::observed::{Observed, Tail};
+use super::share::Known;
+
+/// The weight of the stated distribution, in attempts.
+const WEIGHT: f64 = 20.0;
+/// The fewest attempts that are compared.
+const FEWEST: f64 = 10.0;
+/// Durations are compared again each time their number has grown by this factor.
+const GROWTH: f64 = 1.25;
+/// Durations differ from the stated ones beyond so many standard deviations: by chance one of 1 000 comparisons finds that.
+const DIFFERENT: f64 = 3.5;
+/// Number of equally likely values that stand for a distribution.
+const VALUES: u32 = 200;
+
+/// Durations that were learned.
+#[derive(Clone, Debug)]
+pub(super) struct Learned {
+    /// Their distribution, with the mean 1.
+    pub(super) durations: Distribution,
+    /// Their mean, relative to the stated one.
+    pub(super) mean: f64,
+}
+
+/// The durations of one kind.
+#[derive(Clone, Debug)]
+struct OfKind {
+    observed: Observed,
+    /// The mean of the distributions that were stated for these attempts.
+    stated: Tail,
+    attempts: f64,
+    /// Number of attempts at which they are compared next.
+    next: f64,
+    learned: Option<Learned>,
+}
+
+/// The durations of all kinds.
+#[derive(Debug, Default)]
+pub(super) struct Durations {
+    kinds: FxHashMap<u64, OfKind>,
+    /// Kinds of which enough attempts have ended to compare them.
+    due: Vec<u64>,
+}
+
+impl Durations {
+    /// Notes how long the first attempt of a task took, in means of the stated distribution.
+    pub(super) fn note(&mut self, kind: u64, known: Known, stated: &Distribution, mean: f64) {
+        let of_kind = self.kinds.entry(kind).or_insert_with(|| OfKind {
+            observed: Observed::NONE,
+            stated: Tail::of(|_| 0.0),
+            attempts: 0.0,
+            next: FEWEST,
+            learned: None,
+        });
+        of_kind.attempts += 1.0;
+        of_kind.stated.mix(&Tail::of(|x| stated.survival(x * mean)), 1.0 / of_kind.attempts);
+        add(&mut of_kind.observed, known);
+        if of_kind.attempts >= of_kind.next {
+            of_kind.next = GROWTH * of_kind.attempts;
+            self.due.push(kind);
+        }
+    }
+
+    /// Returns the kinds that are to be compared now.
+    pub(super) fn due(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.due)
+    }
+
+    /// Compares the durations of a kind. `running` are those of first attempts that run. Returns true if others have been learned.
+    pub(super) fn compare(&mut self, kind: u64, running: impl Iterator<Item = Known>) -> bool {
+        let Some(of_kind) = self.kinds.get_mut(&kind) else { return false };
+        let mut observed = of_kind.observed.clone();
+        running.for_each(|known| add(&mut observed, known));
+        let is_as_stated = of_kind.learned.is_none() && observed.distance(&of_kind.stated) < DIFFERENT;
+        if is_as_stated || observed.ended() < FEWEST {
+            return false;
+        }
+        let tail = observed.tail(&of_kind.stated, WEIGHT);
+        let values = (0..VALUES).map(|part| tail.exceeded_with((f64::from(part) + 0.5) / f64::from(VALUES)));
+        let Ok(durations) = Distribution::empirical(values.collect()) else { return false };
+        let mean = durations.mean();
+        of_kind.learned = Some(Learned { durations: durations.with_mean(1.0), mean });
+        true
+    }
+
+    /// Returns what was learned of a kind; `None` if its durations are as stated.
+    pub(super) fn of(&self, kind: u64) -> Option<&Learned> {
+        self.kinds.get(&kind)?.learned.as_ref()
+    }
+}
+
+fn add(observed: &mut Observed, known: Known) {
+    match known {
+        Known::Exactly(time) | Known::About { time, .. } => observed.add(time, true),
+        Known::Above(time) => observed.add(time, false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hindmost_testing::Draw;
+
+    /// Returns what is learned from 400 attempts of these durations that are stated as Pareto durations with the mean 1 and tail index 2.
+    fn learned(durations: &Distribution) -> Option<Learned> {
+        let stated = Distribution::pareto_with_mean(2.0, 1.0).unwrap();
+        let (mut all, mut draw) = (Durations::default(), Draw(5));
+        for _ in 0..400 {
+            let time = durations.quantile((draw.below(1 << 30) as f64 + 0.5) / f64::from(1 << 30));
+            all.note(1, if time > 5.0 { Known::Above(5.0) } else { Known::Exactly(time) }, &stated, 1.0);
+            for kind in all.due() {
+                all.compare(kind, std::iter::empty());
+            }
+        }
+        all.of(1).cloned()
+    }
+
+    #[test]
+    fn durations_as_stated_are_left_alone() {
+        assert!(learned(&Distribution::pareto_with_mean(2.0, 1.0).unwrap()).is_none());
+    }
+
+    #[test]
+    fn other_durations_are_learned() {
+        let right = Distribution::log_normal(1.5, 0.4).unwrap();
+        let found = learned(&right).unwrap();
+        assert!((found.mean / 1.5 - 1.0).abs() < 0.1, "{}", found.mean);
+        for quantile in [0.2, 0.5, 0.9] {
+            let (found, right) = (found.mean * found.durations.quantile(quantile), right.quantile(quantile));
+            assert!((found / right - 1.0).abs() < 0.1, "{quantile}: {found} {right}");
+        }
+    }
+}

@@ -57,14 +57,18 @@ impl Observed {
     }
 
     /// Returns how far the observed times are from an expected tail, in standard deviations: the largest difference up to any time between
-    /// the number that ended and the number that was expected to end of those at risk.
+    /// the number that ended and the number that was expected to end of those at risk. Whether what was cut off in a class was at risk in it
+    /// is decided in favour of the expected tail: nearly all cuts may lie on one side of where times of the class end.
     pub(super) fn distance(&self, expected: &Tail) -> f64 {
-        let (mut difference, mut variance, mut largest) = (0.0, 0.0, 0.0_f64);
+        let (mut differences, mut variance, mut largest) = ([0.0; 2], 0.0, 0.0_f64);
         for (class, at_risk, ended) in self.at_risk(&[0.0; CLASSES + 1]) {
             let share = if expected.above[class] > 0.0 { expected.share(class) / expected.above[class] } else { 1.0 };
-            difference += ended - at_risk * share;
+            let doubt = 0.5 * self.cut[class];
+            differences[0] += ended - (at_risk - doubt) * share;
+            differences[1] += ended - (at_risk + doubt) * share;
             variance += at_risk * share * (1.0 - share);
-            largest = largest.max(difference.abs());
+            let [most, least]: [f64; 2] = differences;
+            largest = largest.max(least).max(-most);
         }
         if largest > 0.0 { largest / variance.max(f64::MIN_POSITIVE).sqrt() } else { 0.0 }
     }

@@ -266,11 +266,6 @@ impl<'a> Round<'a> {
         false
     }
 
-    /// Returns the decisions of this round so far. Passes observe them after the round.
-    pub fn decisions(&self) -> &[Decision] {
-        self.decisions
-    }
-
     /// Gives the reason for the last decision. `why` is called only if reasons are kept. If the decision was refused,
     /// this has no effect.
     pub fn because(&mut self, why: impl FnOnce() -> String) {

@@ -201,13 +201,6 @@ impl PolicyBuilder {
         self
     }
 
-    /// Adds a pass that starts pending tasks with the order's pass for all jobs, and decides before and after it.
-    #[must_use]
-    pub fn around_originals<P: Pass + 'static>(mut self, pass: impl FnOnce(Box<dyn Pass>) -> P) -> PolicyBuilder {
-        self.passes.push(Box::new(pass((self.order.originals)(Which::Any))));
-        self
-    }
-
     /// Adds a pass that decides after the passes added so far.
     #[must_use]
     pub fn pass(mut self, pass: impl Pass + 'static) -> PolicyBuilder {

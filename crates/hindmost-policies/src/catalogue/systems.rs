@@ -11,7 +11,7 @@ use crate::cloning::shed::{AbandonLateJobs, CloneByDeadline, ShedParameters};
 use crate::orders::dollymp::{self, DollympParameters};
 use crate::placement::job_by_job::Originals;
 use crate::speculation::Speculation;
-use crate::speculation::auto::{Auto, AutoParameters};
+use crate::speculation::auto::{self, AutoParameters};
 use crate::speculation::chronos::{self, ChronosParameters};
 use crate::speculation::ese::EseRule;
 use crate::speculation::hadoop::{HadoopParameters, HadoopRule};
@@ -309,8 +309,9 @@ pub static SYSTEMS: &[SystemEntry] = &[
         passes: "[Auto(stops, copies, restarts, Originals(order), copies)]",
         source: sources::AUTO,
         order: Some("fewest_remaining"),
-        build: &system_of(|auto: AutoParameters, policy| {
-            policy.around_originals(|originals| Auto::new(auto, originals))
+        build: &system_of(|parameters: AutoParameters, policy| {
+            let (before, after) = auto::passes(parameters);
+            policy.pass(before).originals(Which::Any).pass(after)
         }),
     },
     SystemEntry {

@@ -23,7 +23,7 @@
 //! at those only that pay now (`queue`). A task is looked at again when something has happened to it, or at the next of some ages of
 //! its attempts (`watch`); all tasks of a phase once enough of them have ended.
 //!
-//! Passes: `[Stops, Copies, StartsAgain, Originals(order), Copies]`, all in one pass.
+//! Passes: `[Stops, Copies, StartsAgain, Originals(order), Copies]`: one before originals and one after them, which share what they know.
 
 mod decisions;
 mod durations;
@@ -40,6 +40,7 @@ mod watched;
 mod worth;
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hindmost_core::cluster::{Attempt, Cluster, Task};
 use hindmost_core::estimator::Knowledge;
@@ -97,10 +98,42 @@ struct Lessons {
     is_idle: bool,
 }
 
-/// The pass of `auto`.
-pub struct Auto {
+/// The pass of `auto` before originals, which also observes for both.
+pub struct BeforeOriginals(Arc<Mutex<Auto>>);
+
+/// The pass of `auto` after originals.
+pub struct AfterOriginals(Arc<Mutex<Auto>>);
+
+/// Returns both passes.
+pub fn passes(parameters: AutoParameters) -> (BeforeOriginals, AfterOriginals) {
+    let auto = Arc::new(Mutex::new(Auto::new(parameters)));
+    (BeforeOriginals(auto.clone()), AfterOriginals(auto))
+}
+
+/// Returns what both passes know. Nobody else has it while one of them decides.
+fn shared(auto: &Mutex<Auto>) -> MutexGuard<'_, Auto> {
+    auto.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pass for BeforeOriginals {
+    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+        shared(&self.0).observe(seen, view);
+    }
+
+    fn decide(&mut self, round: &mut Round<'_>) {
+        shared(&self.0).before_originals(round);
+    }
+}
+
+impl Pass for AfterOriginals {
+    fn decide(&mut self, round: &mut Round<'_>) {
+        shared(&self.0).after_originals(round);
+    }
+}
+
+/// What the passes of `auto` know.
+struct Auto {
     parameters: AutoParameters,
-    originals: Box<dyn Pass>,
     lessons: Lessons,
     groups: FxHashMap<PhaseId, Group>,
     queue: Queue,
@@ -119,11 +152,9 @@ pub struct Auto {
 }
 
 impl Auto {
-    /// Creates the pass; `originals` starts the pending tasks.
-    pub fn new(parameters: AutoParameters, originals: Box<dyn Pass>) -> Auto {
+    fn new(parameters: AutoParameters) -> Auto {
         Auto {
             parameters,
-            originals,
             lessons: Lessons { is_idle: true, ..Lessons::default() },
             groups: FxHashMap::default(),
             queue: Queue::default(),
@@ -215,7 +246,7 @@ impl Auto {
     }
 }
 
-impl Pass for Auto {
+impl Auto {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
         let (knowledge, cluster) = (view.estimator.knowledge(), view.cluster);
         let watch = |attempt: AttemptId, view: &mut View<'_>| {
@@ -278,18 +309,18 @@ impl Pass for Auto {
             }
             _ => {}
         }
-        self.originals.observe(seen, view);
     }
 
-    fn decide(&mut self, round: &mut Round<'_>) {
+    fn before_originals(&mut self, round: &mut Round<'_>) {
         self.lessons.waits = round.queued_jobs() > 0;
         self.compare_durations(round);
         self.look_at_changed(round);
         self.stop(round);
         self.copy(round);
         self.start_again(round);
-        let before = round.decisions().len();
-        self.originals.decide(round);
+    }
+
+    fn after_originals(&mut self, round: &mut Round<'_>) {
         self.lessons.waits = round.queued_jobs() > 0;
         let was_idle = self.lessons.is_idle;
         self.lessons.is_idle = !self.lessons.waits && self.has_space(round.cluster());
@@ -297,20 +328,12 @@ impl Pass for Auto {
             if self.lessons.is_idle && !was_idle {
                 self.changed.extend(self.groups.keys());
             }
-            // These are observed after the round.
-            for decision in &round.decisions()[before..] {
-                if let Decision::Start { attempt, .. } = decision {
-                    self.begin(attempt.task);
-                }
-            }
             self.look_at_changed(round);
             self.copy(round);
         }
         self.wake(round);
     }
-}
 
-impl Auto {
     /// True if there are free slots for another copy of each task that has one.
     fn has_space(&self, cluster: &Cluster) -> bool {
         let free = if cluster.dimensions().is_one_slot() {

@@ -82,5 +82,6 @@ pub fn line(name: &str, world: &LiveLike, named: &str) -> String {
     for record in ran.iter().flat_map(|ran| &ran.records) {
         digests.record(record).expect("writing to memory succeeds");
     }
-    digests.line(name, named, &world.seed.to_string(), ran.is_err())
+    ran.unwrap_or_else(|error| panic!("{name}, {named}, seed {}: {error}", world.seed));
+    digests.line(name, named, &world.seed.to_string())
 }

@@ -36,6 +36,8 @@ struct OfKind {
     observed: Observed,
     /// The mean of the distributions that were stated for these attempts.
     stated: Tail,
+    /// What was stated for the last of them, its mean, and its tail in units of that.
+    last: Option<(Distribution, f64, Tail)>,
     attempts: f64,
     /// Number of attempts at which they are compared next.
     next: f64,
@@ -56,12 +58,16 @@ impl Durations {
         let of_kind = self.kinds.entry(kind).or_insert_with(|| OfKind {
             observed: Observed::NONE,
             stated: Tail::of(|_| 0.0),
+            last: None,
             attempts: 0.0,
             next: FEWEST,
             learned: None,
         });
         of_kind.attempts += 1.0;
-        of_kind.stated.mix(&Tail::of(|x| stated.survival(x * mean)), 1.0 / of_kind.attempts);
+        let last = of_kind.last.take().filter(|(last, of, _)| *of == mean && last == stated);
+        let last = last.unwrap_or_else(|| (stated.clone(), mean, Tail::of(|x| stated.survival(x * mean))));
+        of_kind.stated.mix(&last.2, 1.0 / of_kind.attempts);
+        of_kind.last = Some(last);
         add(&mut of_kind.observed, known);
         if of_kind.attempts >= of_kind.next {
             of_kind.next = GROWTH * of_kind.attempts;

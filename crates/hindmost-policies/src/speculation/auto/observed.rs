@@ -28,21 +28,24 @@ fn place(z: f64) -> f64 {
 pub(super) struct Observed {
     ended: Classes,
     cut: Classes,
+    /// Number of times that were observed to their ends.
+    count: u32,
 }
 
 impl Observed {
     /// Nothing was observed.
-    pub(super) const NONE: Observed = Observed { ended: [0.0; CLASSES + 1], cut: [0.0; CLASSES + 1] };
+    pub(super) const NONE: Observed = Observed { ended: [0.0; CLASSES + 1], cut: [0.0; CLASSES + 1], count: 0 };
 
     /// Adds a time; `has_ended` is false if it is only known that z is above it.
     pub(super) fn add(&mut self, z: f64, has_ended: bool) {
         let classes = if has_ended { &mut self.ended } else { &mut self.cut };
         classes[place(z) as usize] += 1.0;
+        self.count += u32::from(has_ended);
     }
 
     /// Returns the number of times that were observed to their ends.
     pub(super) fn ended(&self) -> f64 {
-        self.ended.iter().sum()
+        f64::from(self.count)
     }
 
     /// Returns P(z > x); `assumed` counts as so many observations more.

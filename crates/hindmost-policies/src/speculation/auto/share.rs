@@ -25,7 +25,7 @@ const KEPT: usize = 300;
 /// Steps to the most probable distribution after each change.
 const STEPS: usize = 3;
 /// A kind is fitted again once more than one in so many of its tasks has changed.
-const ENOUGH: usize = 20;
+const ENOUGH: usize = 10;
 /// The least probability of an observation, whatever w is.
 const LEAST: f64 = 0.003;
 /// Tasks count no more once predictions are found to be off by so much more.

@@ -135,7 +135,11 @@ impl Auto {
         unnoted.sort_unstable();
         unnoted.dedup();
         for task in unnoted {
-            self.note(task, knowledge, round.cluster());
+            // Where copies are independent it is early enough when the task has finished.
+            let kind = self.kind(task, round.cluster());
+            if share::mean(self.lessons.shares.of(kind)) >= share::TRUSTED {
+                self.note(task, knowledge, round.cluster());
+            }
         }
         let mut tasks = std::mem::take(&mut self.changed_tasks);
         while let Some(task) = self.queue.next_due(now) {

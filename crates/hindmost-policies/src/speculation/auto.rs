@@ -25,6 +25,7 @@
 //!
 //! Passes: `[Stops, Copies, StartsAgain, Originals(order), Copies]`: one before originals and one after them, which share what they know.
 
+mod beside;
 mod decisions;
 mod durations;
 mod fresh;

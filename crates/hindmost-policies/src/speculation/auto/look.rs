@@ -103,6 +103,8 @@ pub(super) struct Group {
     pub(super) tasks: BTreeMap<u32, Box<Seen>>,
     /// What its tasks wait for, as of the last look at all of them, with what has changed since; `None` if there is only one.
     others: Option<Box<Others>>,
+    /// The expected number of unfinished tasks at each time from the last look at all of them on; `None` in jobs of one phase.
+    pub(super) unfinished: Option<Box<Survival>>,
     /// The time of the last look at all of them.
     pub(super) seen: Time,
     /// Number of unfinished tasks at that time.
@@ -128,6 +130,8 @@ pub(super) struct Sight<'a> {
     /// The age at which an attempt of unknown remaining time starts again.
     pub(super) starts_again: f64,
     pub(super) tasks: &'a watched::Tasks,
+    /// True if its job has several phases.
+    pub(super) has_phases: bool,
     /// True if jobs wait.
     pub(super) waits: bool,
     /// True if the other tasks of the job will get copies, too: nobody waits, and the free slots suffice for that.
@@ -313,8 +317,13 @@ impl Sight<'_> {
 }
 
 impl Group {
-    /// Looks at all running tasks, and calls `found` with what each shows.
-    pub(super) fn look(&mut self, sight: &mut Sight<'_>, mut found: impl FnMut(TaskId, &mut Seen, &Signs)) {
+    /// Looks at all running tasks, and calls `found` with what each shows. `beside` is what the job waits for besides.
+    pub(super) fn look(
+        &mut self,
+        sight: &mut Sight<'_>,
+        beside: Option<Survival>,
+        mut found: impl FnMut(TaskId, &mut Seen, &Signs),
+    ) {
         let (phase, cluster) = (sight.phase, sight.cluster);
         (self.seen, self.size) = (cluster.now(), phase.unfinished());
         self.share = phase.demand().dominant_share(cluster.total()).max(1e-9);
@@ -336,9 +345,10 @@ impl Group {
             };
             unfinished.add(&pending, f64::from(phase.pending()));
         }
-        let is_alone = self.tasks.len() as u32 + phase.pending() <= 1;
+        self.unfinished = sight.has_phases.then(|| Box::new(unfinished));
+        let is_alone = self.tasks.len() as u32 + phase.pending() <= 1 && beside.is_none();
         let clones = sight.cloned.then_some(&sight.fresh.chain.survival);
-        self.others = (!is_alone).then(|| Box::new(Others::new(&unfinished, clones)));
+        self.others = (!is_alone).then(|| Box::new(Others::new(&unfinished, clones, beside.as_ref())));
     }
 
     /// Looks at one task, of which something has changed, and calls `found` with what it shows.

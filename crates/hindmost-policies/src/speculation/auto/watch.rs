@@ -8,6 +8,7 @@ use hindmost_core::policy::Round;
 use hindmost_core::record::Decision;
 use hindmost_core::time::Time;
 
+use super::beside::beside;
 use super::look::{Class, Group, Seen, Sight, Signs, known_from, likelihoods};
 use super::queue::{Bound, Queue};
 use super::watched::Scale;
@@ -71,6 +72,7 @@ impl Lessons {
             shares: &mut self.shares,
             kind,
             tasks: &self.tasks,
+            has_phases: cluster.job(id.0).is_some_and(|job| job.phases().len() > 1),
             waits: self.waits,
             cloned: self.is_idle,
         })
@@ -207,15 +209,21 @@ impl Auto {
                 self.note(task(index), knowledge, cluster);
             }
         }
+        let job = cluster.job(id.0).filter(|job| job.phases().len() > 1);
+        let mean = self.groups.get(&id).and_then(|group| group.class).map_or(phase.mean(), |class| class.mean);
+        let beside = job.and_then(|job| beside(id, job, &self.groups, (cluster.now(), mean)));
         let Some(group) = self.groups.get_mut(&id) else { return };
         if group.tasks.is_empty() {
             self.groups.remove(&id);
+            // What ran beside it is now all that its job waits for.
+            let phases = job.map_or(0, |job| job.phases().len() as u32);
+            self.changed.extend((0..phases).map(|at| (id.0, at)).filter(|other| self.groups.contains_key(other)));
             return;
         }
         let (queue, single) = (&mut self.queue, &mut self.single);
         let Some(mut sight) = self.lessons.sight(id, group, knowledge, cluster) else { return };
         *single -= group.tasks.values().filter(|seen| seen.copies == 1).count();
-        group.look(&mut sight, |task, seen, signs| queue.note(task, seen, signs, (phase, cluster.now())));
+        group.look(&mut sight, beside, |task, seen, signs| queue.note(task, seen, signs, (phase, cluster.now())));
         *single += group.tasks.values().filter(|seen| seen.copies == 1).count();
         self.share = group.share;
     }

@@ -89,12 +89,14 @@ pub(super) struct Others {
 }
 
 impl Others {
-    /// `unfinished` is h(t); `clones` is S(t) if the other tasks will get copies as well.
-    pub(super) fn new(unfinished: &Survival, clones: Option<&Survival>) -> Others {
+    /// `unfinished` is h(t); `clones` is S(t) if the other tasks will get copies as well. `beside` is what adds to h(t) because of other phases
+    /// that run at the same time.
+    pub(super) fn new(unfinished: &Survival, clones: Option<&Survival>, beside: Option<&Survival>) -> Others {
         let clones = *clones.unwrap_or(&Survival::ONE);
         let mut done = [1.0; super::survival::CELLS];
-        for ((done, tasks), clone) in done.iter_mut().zip(unfinished.cells()).zip(clones.cells()) {
-            *done = (-tasks * clone).exp();
+        let beside = beside.unwrap_or(&Survival::ZERO);
+        for (cell, done) in done.iter_mut().enumerate() {
+            *done = (-unfinished.all()[cell] * clones.all()[cell] - beside.all()[cell]).exp();
         }
         Others { done, clones }
     }
@@ -112,7 +114,7 @@ impl Others {
 
     /// There are no other tasks, for a task with this survival function.
     pub(super) fn none(task: &Survival) -> Others {
-        Others::new(task, None)
+        Others::new(task, None, None)
     }
 }
 
@@ -230,7 +232,7 @@ mod tests {
         let fresh = tables.get(table).unwrap();
         let mut huge = Survival::ZERO;
         huge.add(&Survival::ONE, 1e3);
-        let others = Others::new(&huge, None);
+        let others = Others::new(&huge, None, None);
         let pays = |left: f64| {
             let task = Survival::step(left);
             let judged = Judged { task: &task, copies: 1, others: &others, reliable: 1.0 };

@@ -2,6 +2,7 @@
 //! many seeds. `plain_packing` and `optimum` are such programs; instances worked out by hand are in `instances/`.
 
 mod auto;
+mod auto_learns;
 mod capacity;
 mod chronos;
 mod dollymp;

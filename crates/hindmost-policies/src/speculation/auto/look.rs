@@ -130,8 +130,6 @@ pub(super) struct Sight<'a> {
     /// The age at which an attempt of unknown remaining time starts again.
     pub(super) starts_again: f64,
     pub(super) tasks: &'a watched::Tasks,
-    /// True if its job has several phases.
-    pub(super) has_phases: bool,
     /// True if jobs wait.
     pub(super) waits: bool,
     /// True if the other tasks of the job will get copies, too: nobody waits, and the free slots suffice for that.
@@ -345,7 +343,8 @@ impl Group {
             };
             unfinished.add(&pending, f64::from(phase.pending()));
         }
-        self.unfinished = sight.has_phases.then(|| Box::new(unfinished));
+        let has_phases = cluster.job(sight.id.0).is_some_and(|job| job.phases().len() > 1);
+        self.unfinished = has_phases.then(|| Box::new(unfinished));
         let is_alone = self.tasks.len() as u32 + phase.pending() <= 1 && beside.is_none();
         let clones = sight.cloned.then_some(&sight.fresh.chain.survival);
         self.others = (!is_alone).then(|| Box::new(Others::new(&unfinished, clones, beside.as_ref())));

@@ -72,7 +72,6 @@ impl Lessons {
             shares: &mut self.shares,
             kind,
             tasks: &self.tasks,
-            has_phases: cluster.job(id.0).is_some_and(|job| job.phases().len() > 1),
             waits: self.waits,
             cloned: self.is_idle,
         })

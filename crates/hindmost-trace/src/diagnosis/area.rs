@@ -35,9 +35,22 @@ impl Area {
 
     /// Returns the area until a time.
     pub(crate) fn until(&self, time: f64) -> f64 {
-        let after = self.steps.partition_point(|(at, ..)| *at <= time);
-        let before = after.checked_sub(1).map(|last| self.steps[last]);
+        self.until_after(self.steps.partition_point(|(at, ..)| *at <= time), time)
+    }
+
+    /// Returns the area until a time, up to which there are so many changes.
+    fn until_after(&self, changes: usize, time: f64) -> f64 {
+        let before = changes.checked_sub(1).map(|last| self.steps[last]);
         before.map_or(0.0, |(at, area, number)| area + number * (time - at))
+    }
+
+    /// Returns what gives the area until times from this one on, each no earlier than the one before.
+    pub(crate) fn until_later(&self, from: f64) -> impl FnMut(f64) -> f64 {
+        let mut changes = self.steps.partition_point(|(at, ..)| *at <= from);
+        move |time| {
+            changes += self.steps[changes..].iter().take_while(|(at, ..)| *at <= time).count();
+            self.until_after(changes, time)
+        }
     }
 
     /// Returns the number after so many changes.

@@ -5,6 +5,8 @@
 //! them, are at least as slow must be small. Where fewer than three others ran at the time, as on nodes with one or two slots, those just
 //! before and after it count too.
 
+use std::cell::LazyCell;
+
 use hindmost_math::statistics::{at_least, median, quantile};
 use rustc_hash::FxHashMap;
 
@@ -50,23 +52,27 @@ impl Neighbours {
         let mut distances: Vec<f64> = all.iter().map(|slowness| slowness.abs()).collect();
         // The median distance from the middle of a normal distribution is 0.6745 standard deviations.
         let spread = quantile(&mut distances, 0.5).unwrap_or(0.0) / 0.6745;
-        Neighbours { by_machine, all, spread }
+        Neighbours { by_machine, all, spread, ..Neighbours::default() }
     }
 
     /// The winners that ran on a machine mostly within a time.
     fn within(&self, machine: u32, (from, to): (f64, f64)) -> impl Iterator<Item = &Neighbour> {
         let rows = self.by_machine.get(&machine).map_or(&[][..], Vec::as_slice);
-        // One that is mostly within the time takes less than twice as long.
-        let first = rows.partition_point(|one| one.start < from - (to - from));
-        let last = rows.partition_point(|one| one.start < to);
-        rows[first..last.max(first)].iter().filter(move |one| one.overlap(from, to) > 0.5 * (one.end - one.start))
+        within(rows, |one| one, (from, to))
     }
 
     /// The middle of ln of the slowness of winners that ran on other machines mostly within a time; `None` if too few did.
     fn elsewhere(&self, machine: u32, time: (f64, f64)) -> Option<f64> {
-        let others = self.by_machine.keys().filter(|other| **other != machine);
-        let mut slowness: Vec<f64> =
-            others.flat_map(|other| self.within(*other, time)).map(|one| one.slowness).collect();
+        let by_start = self.by_start.get_or_init(|| {
+            let mut all = Vec::with_capacity(self.all.len());
+            for (machine, rows) in &self.by_machine {
+                all.extend(rows.iter().map(|one| (*machine, *one)));
+            }
+            all.sort_unstable_by(|a, b| a.1.start.total_cmp(&b.1.start));
+            all
+        });
+        let others = within(by_start, |(_, one)| one, time).filter(|(other, _)| *other != machine);
+        let mut slowness: Vec<f64> = others.map(|(_, one)| one.slowness).collect();
         (slowness.len() >= FEWEST).then(|| median(&mut slowness))?
     }
 
@@ -82,6 +88,17 @@ impl Neighbours {
         };
         of.iter().map(|one| chance(one.slowness)).collect()
     }
+}
+
+/// The winners, in the order of their starts, that ran mostly within a time.
+fn within<T>(rows: &[T], of: fn(&T) -> &Neighbour, (from, to): (f64, f64)) -> impl Iterator<Item = &T> {
+    // One that is mostly within the time takes less than twice as long.
+    let first = rows.partition_point(|row| of(row).start < from - (to - from));
+    let last = rows.partition_point(|row| of(row).start < to);
+    rows[first..last.max(first)].iter().filter(move |row| {
+        let one = of(row);
+        one.overlap(from, to) > 0.5 * (one.end - one.start)
+    })
 }
 
 /// The chance that all tasks, or at least three quarters or half of them, are as slow as they are, where there is the chance that one is.
@@ -119,12 +136,13 @@ impl Context<'_> {
     pub fn busy(&self, row: &AttemptRow) -> Option<f64> {
         let machine = self.machine(row)?;
         let (tasks, windows) = self.windows(row);
-        let chances = self.neighbours.chances(&tasks);
+        let chances = LazyCell::new(|| self.neighbours.chances(&tasks));
         let tests = windows.len() as f64;
         let shown = |(from, to): (usize, usize)| {
-            let slowness = median(&mut tasks[from..to].iter().map(|one| one.slowness).collect::<Vec<f64>>())?;
+            let slowness = median(&mut tasks[from..to].iter().map(|one| one.slowness).collect::<Vec<f64>>());
+            let slowness = slowness.filter(|slowness| *slowness >= BUSY)?;
             let chance = chance_of_all(&mut chances[from..to].to_vec()) * tests;
-            (slowness >= BUSY && chance < LEVEL).then_some((chance, slowness, (from, to)))
+            (chance < LEVEL).then_some((chance, slowness, (from, to)))
         };
         let (_, slowness, (from, to)) =
             windows.into_iter().filter_map(shown).min_by(|one, other| one.0.total_cmp(&other.0))?;

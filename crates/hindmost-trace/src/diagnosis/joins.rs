@@ -2,6 +2,7 @@
 //! elsewhere. A log of attempts does not show a node on which nothing runs.
 
 use std::borrow::Borrow;
+use std::cell::LazyCell;
 
 use hindmost_math::statistics::median;
 use rustc_hash::FxHashMap;
@@ -48,7 +49,7 @@ pub(crate) fn slots_that_join<A: Borrow<Area>>(
         return vec![(from, most)];
     }
     let nodes = nodes(attempts);
-    let late = late(used, &any(waits()), &nodes, (from, needed));
+    let late = late(used, &LazyCell::new(|| any(waits())), &nodes, (from, needed));
     let all: i64 = nodes.iter().map(|node| node.slots).sum();
     let mut slots = (all - late.iter().map(|(_, slots)| slots).sum::<i64>()).min(most);
     if late.is_empty() || slots <= 0 {
@@ -99,7 +100,12 @@ fn nodes(attempts: impl Iterator<Item = Ran>) -> Vec<Node> {
 }
 
 /// The nodes that joined late: when, and their slots. Tasks must have waited for the time `needed`.
-fn late(used: &Area, waits: &Area, nodes: &[Node], (from, needed): (f64, f64)) -> Vec<(f64, i64)> {
+fn late<F: FnOnce() -> Area>(
+    used: &Area,
+    waits: &LazyCell<Area, F>,
+    nodes: &[Node],
+    (from, needed): (f64, f64),
+) -> Vec<(f64, i64)> {
     let seen = Area::of(nodes.iter().map(|node| (node.first, node.slots as f64)).collect());
     let (mut before, mut was_late) = (from, false);
     let is_late = |node: &&Node| {

@@ -1,5 +1,7 @@
 //! The winners that ran beside others on a machine.
 
+use std::cell::OnceCell;
+
 use rustc_hash::FxHashMap;
 
 /// A winner on a machine.
@@ -16,6 +18,8 @@ pub struct Neighbour {
 pub struct Neighbours {
     /// By machine, in the order of their starts.
     pub(super) by_machine: FxHashMap<u32, Vec<Neighbour>>,
+    /// The same with their machines, in the order of their starts, once they are needed.
+    pub(super) by_start: OnceCell<Vec<(u32, Neighbour)>>,
     /// ln of the slowness of all, sorted.
     pub(super) all: Vec<f64>,
     /// Standard deviation of ln of their slowness, from the middle of its distribution.

@@ -10,11 +10,30 @@ use super::context::{Context, Wave, slowness};
 use crate::recording::AttemptRow;
 use crate::recording::Ended;
 
-/// ln of the slowness of the winners of a wave, sorted.
-#[derive(Default)]
+/// ln of the slowness of the winners of a wave.
 struct OfWave {
+    /// Sorted.
     all: Vec<f64>,
-    by_executor: FxHashMap<u32, Vec<f64>>,
+    /// Their executors, ascending, and the same, sorted for each executor.
+    executors: Vec<u32>,
+    by_executor: Vec<f64>,
+}
+
+impl OfWave {
+    /// Of winners that are sorted by executor and slowness.
+    fn of(winners: &[(u32, u32, f64)]) -> OfWave {
+        let (executors, by_executor): (Vec<u32>, Vec<f64>) =
+            winners.iter().map(|(_, executor, slowness)| (*executor, *slowness)).unzip();
+        let mut all = by_executor.clone();
+        all.sort_unstable_by(f64::total_cmp);
+        OfWave { all, executors, by_executor }
+    }
+
+    fn on(&self, executor: u32) -> &[f64] {
+        let from = self.executors.partition_point(|other| *other < executor);
+        let until = self.executors.partition_point(|other| *other <= executor);
+        &self.by_executor[from..until]
+    }
 }
 
 /// The attempts of a phase by what they have in common.
@@ -25,7 +44,7 @@ pub(super) struct Others<'a> {
     /// The numbers of the attempts of tasks with several attempts.
     by_task: OnceCell<FxHashMap<u32, Vec<usize>>>,
     /// The winners by wave.
-    waves: OnceCell<[OfWave; Wave::COUNT as usize]>,
+    waves: OnceCell<Box<[OfWave; Wave::COUNT as usize]>>,
     /// Attempts that were killed and did not win, with the end of the winner of their task.
     stopped: OnceCell<Vec<(&'a AttemptRow, f64)>>,
 }
@@ -66,20 +85,16 @@ impl<'a> Others<'a> {
     pub(super) fn in_wave(&self, number: usize, typical: f64) -> (usize, Option<f64>, Option<f64>) {
         let (context, rows) = (self.context, self.rows());
         let waves = self.waves.get_or_init(|| {
-            let mut waves = [OfWave::default(), OfWave::default(), OfWave::default()];
-            for (other, row) in rows.iter().enumerate().filter(|(_, row)| row.wins) {
-                let wave = &mut waves[context.wave(self.at, other).number() as usize];
-                let slowness = slowness(row.seconds(), typical);
-                wave.all.push(slowness);
-                wave.by_executor.entry(row.executor).or_default().push(slowness);
-            }
-            for wave in &mut waves {
-                wave.all.sort_unstable_by(f64::total_cmp);
-                for own in wave.by_executor.values_mut() {
-                    own.sort_unstable_by(f64::total_cmp);
-                }
-            }
-            waves
+            let mut winners = Vec::with_capacity(rows.len());
+            winners.extend(rows.iter().enumerate().filter(|(_, row)| row.wins).map(|(other, row)| {
+                (context.wave(self.at, other).number(), row.executor, slowness(row.seconds(), typical))
+            }));
+            winners.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)));
+            Box::new(std::array::from_fn(|wave| {
+                let wave = wave as u32;
+                let from = winners.partition_point(|(other, ..)| *other < wave);
+                OfWave::of(&winners[from..winners.partition_point(|(other, ..)| *other <= wave)])
+            }))
         });
         let wave = context.wave(self.at, number);
         let executor = rows[number].executor;
@@ -90,8 +105,7 @@ impl<'a> Others<'a> {
         let here: Vec<f64> = own.iter().filter(|(of, _)| *of == executor).map(|(_, slowness)| *slowness).collect();
         let all: Vec<f64> = own.into_iter().map(|(_, slowness)| slowness).collect();
         let wave = &waves[wave.number() as usize];
-        let on_executor = wave.by_executor.get(&executor).map_or(&[][..], Vec::as_slice);
-        (wave.all.len() - all.len(), median_without(&wave.all, &all), median_without(on_executor, &here))
+        (wave.all.len() - all.len(), median_without(&wave.all, &all), median_without(wave.on(executor), &here))
     }
 
     /// Attempts that were killed, and did not win, with the end of the winner of their task.

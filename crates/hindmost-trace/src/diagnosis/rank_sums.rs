@@ -10,12 +10,13 @@
 //! nodes that are not slow.
 
 use std::cell::OnceCell;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use hindmost_core::metrics::SlowNode;
 use hindmost_math::numeric::normal_survival;
 use hindmost_math::random::mix;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::rank_test::{self, Own, Stratum};
 
@@ -57,8 +58,6 @@ struct Node {
     most: f64,
     /// Sum over phases of n·m/(n + m); see [`LEAST_EFFECTIVE`].
     effective: f64,
-    /// The bins of the residuals ln(duration / median duration of the other nodes' tasks of the phase).
-    residuals: Vec<i32>,
 }
 
 impl Node {
@@ -76,23 +75,13 @@ impl Node {
     fn may_be_slow(&self) -> bool {
         self.variance > 0.0 && self.excess >= EXACT_FROM * self.variance.sqrt()
     }
-
-    /// Returns quantiles of the residuals, which are assumed to be evenly spread within a bin. A quantile between two
-    /// residuals is their mean.
-    fn residuals<const N: usize>(&self, shares: [f64; N]) -> [f64; N] {
-        let mut bins = self.residuals.clone();
-        bins.sort_unstable();
-        shares.map(|share| {
-            let rank = share.clamp(0.0, 1.0) * bins.len() as f64;
-            f64::midpoint(residual(&bins, rank.ceil() - 0.5), residual(&bins, rank.floor() + 0.5))
-        })
-    }
 }
 
 /// Returns the residual at a rank, where the bins of all are sorted; the smallest residual has rank 0.5.
-fn residual(bins: &[i32], rank: f64) -> f64 {
-    let Some(bin) = bins.get((rank.max(0.5) - 0.5) as usize).or(bins.last()) else { return 0.0 };
-    let (from, until) = (bins.partition_point(|other| other < bin), bins.partition_point(|other| other <= bin));
+fn residual(bins: &[(u32, i32)], rank: f64) -> f64 {
+    let Some((_, bin)) = bins.get((rank.max(0.5) - 0.5) as usize).or(bins.last()) else { return 0.0 };
+    let place = |is_before: &dyn Fn(&i32) -> bool| bins.partition_point(|(_, other)| is_before(other));
+    let (from, until) = (place(&|other| other < bin), place(&|other| other <= bin));
     (f64::from(*bin) + ((rank - from as f64) / (until - from) as f64).clamp(0.0, 1.0)) / BINS
 }
 
@@ -116,27 +105,36 @@ struct Kept {
 struct Ranked {
     /// Weighted ranks of the observations of each phase, minus their mean.
     scores: Vec<Box<[f64]>>,
-    /// The numbers of the phases in which each node has observations, and these.
-    of_nodes: FxHashMap<u32, Vec<(usize, Own)>>,
+    /// Nodes, the numbers of the phases in which they have observations, and these. Sorted.
+    of_nodes: Vec<(u32, usize, Own)>,
 }
 
 impl Ranked {
+    fn of<'o>(phases: impl Iterator<Item = &'o Observations>) -> Ranked {
+        let mut ranked = Ranked::default();
+        phases.for_each(|observed| ranked.phase(observed));
+        ranked.of_nodes.sort_unstable_by_key(|(node, phase, _)| (*node, *phase));
+        ranked
+    }
+
     fn phase(&mut self, observed: &Observations) {
         let all = observed.len();
         let middle = f64::midpoint(all as f64, 1.0);
         let scores: Box<[f64]> = ranks(observed).0.iter().map(|rank| (rank - middle) / (2.0 * middle)).collect();
         let number = self.scores.len();
-        let mut equal = all;
-        for (place, (log, node)) in observed.iter().enumerate().rev() {
-            // All that are equal are as large.
-            if equal == all || observed[equal].0 != *log {
-                equal = observed[..place].partition_point(|(other, _)| other < log);
+        let first = self.of_nodes.len();
+        // The places of each node, from the largest on, and from which place on all are as large.
+        let mut places: Vec<(u32, Reverse<usize>, usize)> = Vec::with_capacity(all);
+        for equal in observed.chunk_by(|a, b| a.0 == b.0) {
+            let from = places.len();
+            places.extend((from..).zip(equal).map(|(place, (_, node))| (*node, Reverse(place), from)));
+        }
+        places.sort_unstable();
+        for (node, Reverse(place), equal) in places {
+            if self.of_nodes[first..].last().is_none_or(|(last, ..)| *last != node) {
+                self.of_nodes.push((node, number, Own::NONE));
             }
-            let phases = self.of_nodes.entry(*node).or_default();
-            if phases.last().is_none_or(|(phase, _)| *phase != number) {
-                phases.push((number, Own::NONE));
-            }
-            if let Some((_, own)) = phases.last_mut() {
+            if let Some((.., own)) = self.of_nodes.last_mut() {
                 own.add(scores[place], all - equal, all);
             }
         }
@@ -167,14 +165,13 @@ impl Kept {
     /// Returns the phases of a node with the ranks of their tasks; `None` if not all are kept, or if they have too many tasks.
     fn strata(&self, node: u32) -> Option<Vec<Stratum<'_>>> {
         let ranked = self.ranked.get_or_init(|| {
-            let mut ranked = Ranked::default();
             let are_few = self.beyond.is_none() && self.observations <= EXACT_IN_ALL;
-            are_few.then(|| self.phases.values().for_each(|observed| ranked.phase(observed))).map(|()| ranked)
+            are_few.then(|| Ranked::of(self.phases.values()))
         });
         let ranked = ranked.as_ref()?;
-        let own = ranked.of_nodes.get(&node).map_or(&[][..], |own| own);
-        let all: usize = own.iter().map(|(phase, _)| ranked.scores[*phase].len()).sum();
-        let stratum = |(phase, own): &(usize, Own)| Stratum { scores: &ranked.scores[*phase], own: *own };
+        let own = of_node(&ranked.of_nodes, node, |(of, ..)| *of);
+        let all: usize = own.iter().map(|(_, phase, _)| ranked.scores[*phase].len()).sum();
+        let stratum = |(_, phase, own): &(u32, usize, Own)| Stratum { scores: &ranked.scores[*phase], own: *own };
         (all <= EXACT_ALL).then(|| own.iter().map(stratum).collect())
     }
 
@@ -212,13 +209,28 @@ impl Kept {
 /// Statistics of the nodes of a log.
 #[derive(Debug, Default)]
 pub(crate) struct Nodes {
-    nodes: BTreeMap<u32, Node>,
+    statistics: BTreeMap<u32, Node>,
+    /// The nodes and bins of the residuals ln(duration / median duration of the other nodes' tasks of the phase), sorted.
+    residuals: Vec<(u32, i32)>,
     kept: Kept,
 }
 
+/// Returns what is of a node, where all is sorted by nodes.
+fn of_node<T>(all: &[T], node: u32, of: impl Fn(&T) -> u32) -> &[T] {
+    let own = &all[all.partition_point(|one| of(one) < node)..];
+    &own[..own.partition_point(|one| of(one) == node)]
+}
+
 impl Nodes {
-    /// Adds a phase with this number of its own. `observed` has ln of the duration and the node of each of its tasks.
-    pub(crate) fn phase(&mut self, key: u64, mut observed: Vec<(f64, u32)>) {
+    /// Returns the statistics of phases, each with a number of its own, and with ln of the duration and the node of each of its tasks.
+    pub(crate) fn of(phases: impl Iterator<Item = (u64, Vec<(f64, u32)>)>) -> Nodes {
+        let mut nodes = Nodes::default();
+        phases.for_each(|(key, observed)| nodes.phase(key, observed));
+        nodes.residuals.sort_unstable();
+        nodes
+    }
+
+    fn phase(&mut self, key: u64, mut observed: Vec<(f64, u32)>) {
         let count = observed.len();
         observed.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let mut places: Vec<(u32, usize)> =
@@ -234,7 +246,7 @@ impl Nodes {
         for own in places.chunk_by(|a, b| a.0 == b.0) {
             let (n, m) = (own.len() as f64, (count - own.len()) as f64);
             let sum: f64 = own.iter().map(|(_, place)| ranks[*place]).sum();
-            let known = self.nodes.entry(own[0].0).or_default();
+            let known = self.statistics.entry(own[0].0).or_default();
             known.tasks += own.len() as u64;
             known.phases += 1;
             known.excess += weight * (sum - n * (all + 1.0) / 2.0);
@@ -245,15 +257,25 @@ impl Nodes {
             let other = |rank: usize| observed[without(own.iter().map(|(_, place)| *place), rank)].0;
             let median = f64::midpoint(other((others - 1) / 2), other(others / 2));
             let bin = |place: usize| ((observed[place].0 - median).clamp(-FURTHEST, FURTHEST) * BINS).floor() as i32;
-            known.residuals.extend(own.iter().map(|(_, place)| bin(*place)));
+            self.residuals.extend(own.iter().map(|(node, place)| (*node, bin(*place))));
         }
     }
 
     /// Returns how many times as long a node's tasks take as those of other nodes; `None` if it has fewer than `fewest`.
     pub(crate) fn ratio_of(&self, node: u32, fewest: u64) -> Option<f64> {
-        let node = self.nodes.get(&node).filter(|node| node.tasks >= fewest)?;
-        let [median] = node.residuals([0.5]);
+        self.statistics.get(&node).filter(|node| node.tasks >= fewest)?;
+        let [median] = self.residuals(node, [0.5]);
         Some(median.exp())
+    }
+
+    /// Returns quantiles of the residuals of a node, which are assumed to be evenly spread within a bin. A quantile between two
+    /// residuals is their mean.
+    fn residuals<const N: usize>(&self, node: u32, shares: [f64; N]) -> [f64; N] {
+        let bins = of_node(&self.residuals, node, |(of, _)| *of);
+        shares.map(|share| {
+            let rank = share.clamp(0.0, 1.0) * bins.len() as f64;
+            f64::midpoint(residual(bins, rank.ceil() - 0.5), residual(bins, rank.floor() + 0.5))
+        })
     }
 
     /// Returns the slow nodes with their numbers, the slowest first, and the numbers of all nodes that could be proven slow at this
@@ -262,7 +284,7 @@ impl Nodes {
     pub(crate) fn provably_slow(&self, level: f64) -> (Vec<(u32, SlowNode)>, Vec<u32>) {
         // Only tests that could succeed count as tests: R. E. Tarone, "A modified Bonferroni method for discrete data", 1990.
         let of_nodes: BTreeMap<u32, f64> =
-            self.nodes.keys().filter_map(|node| Some((*node, self.least_p_of(*node)?))).collect();
+            self.statistics.keys().filter_map(|node| Some((*node, self.least_p_of(*node)?))).collect();
         let mut least: Vec<f64> = of_nodes.values().copied().collect();
         least.sort_by(f64::total_cmp);
         let within = |count: usize| least.partition_point(|p| p * count as f64 <= level);
@@ -275,7 +297,7 @@ impl Nodes {
     /// Returns the p-value of a node if it is at most `limit`: exact, if the node has few tasks and they took longer than those of other
     /// nodes. `None` also for an unknown node.
     pub(crate) fn p_within(&self, id: u32, limit: f64) -> Option<f64> {
-        let node = self.nodes.get(&id).filter(|node| node.variance > 0.0)?;
+        let node = self.statistics.get(&id).filter(|node| node.variance > 0.0)?;
         let exact = node.may_be_slow() && node.tasks <= EXACT_OWN;
         let exact = if exact { self.kept.strata(id) } else { None };
         let p = exact.map_or_else(|| Some(node.p()), |strata| rank_test::p_within(&strata, limit));
@@ -283,16 +305,16 @@ impl Nodes {
     }
 
     fn least_p_of(&self, id: u32) -> Option<f64> {
-        let node = self.nodes.get(&id)?;
+        let node = self.statistics.get(&id)?;
         let exact = if node.tasks <= EXACT_OWN { self.kept.strata(id) } else { None };
         Some(exact.map_or_else(|| node.least_p(), |strata| rank_test::least_p(&strata)))
     }
 
     fn slow_of(&self, level: f64, tested: &[u32]) -> Vec<(u32, SlowNode)> {
-        let differ = |id: &&u32| self.nodes.get(id).is_some_and(|node| node.variance > 0.0);
+        let differ = |id: &&u32| self.statistics.get(id).is_some_and(|node| node.variance > 0.0);
         let count = tested.iter().filter(differ).count();
         // Those with a larger p-value come later and are not slow.
-        let within = |id: &u32| Some((self.p_within(*id, level)?, *id, self.nodes.get(id)?));
+        let within = |id: &u32| Some((self.p_within(*id, level)?, *id, self.statistics.get(id)?));
         let mut within: Vec<(f64, u32, &Node)> = tested.iter().filter_map(within).collect();
         within.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         // Holm's correction: the smallest p-value is multiplied by the number of nodes, the next by one less, and no
@@ -302,7 +324,7 @@ impl Nodes {
         for (at, (p, id, node)) in within.into_iter().enumerate() {
             corrected = corrected.max(((count - at) as f64 * p).min(1.0));
             let half = HALF_WIDTH / node.effective.sqrt();
-            let [low, ratio, high] = node.residuals([0.5 - half, 0.5, 0.5 + half]).map(f64::exp);
+            let [low, ratio, high] = self.residuals(id, [0.5 - half, 0.5, 0.5 + half]).map(f64::exp);
             if corrected <= level && ratio >= LEAST_RATIO && low > 1.0 {
                 slow.push((
                     id,
@@ -362,12 +384,9 @@ mod tests {
     fn a_few_tasks_prove_a_slow_node_if_all_others_were_faster() {
         // In each phase 2 of 24 tasks on node 0, the longest ones, and 11 on each of two other nodes.
         let with = |phases: u32| {
-            let mut nodes = Nodes::default();
-            for phase in 0..phases {
-                let log = |at: u32| (f64::from(at), if at >= 22 { 0 } else { 1 + at % 2 });
-                nodes.phase(u64::from(phase), (0..24).map(log).collect());
-            }
-            nodes.provably_slow(0.001)
+            let log = |at: u32| (f64::from(at), if at >= 22 { 0 } else { 1 + at % 2 });
+            let phase = |phase: u32| (u64::from(phase), (0..24).map(log).collect());
+            Nodes::of((0..phases).map(phase)).provably_slow(0.001)
         };
         // One of 24·23/2 pairs in each phase.
         let (slow, tested) = with(4);
@@ -390,14 +409,12 @@ mod tests {
         for (phases, p, ratio) in
             [(&[first][..], 0.001_305_829_448_565, None), (&[first, second], 4.493_346_941_675e-5, Some(1.602_564))]
         {
-            let mut nodes = Nodes::default();
-            for (number, phase) in (0..).zip(phases) {
-                let of_node = |(node, seconds): (u32, &&[f64])| seconds.iter().map(move |s| (s.ln(), node)).collect();
-                nodes.phase(number, (0..).zip(phase).flat_map(|of| -> Vec<_> { of_node(of) }).collect());
-            }
-            let slow = &nodes.nodes[&0];
+            let of_node = |(node, seconds): (u32, &&[f64])| seconds.iter().map(move |s| (s.ln(), node)).collect();
+            let of_phase = |phase: &[&[f64]; 2]| (0..).zip(phase).flat_map(|of| -> Vec<_> { of_node(of) }).collect();
+            let nodes = Nodes::of((0..).zip(phases.iter().map(of_phase)));
+            let slow = &nodes.statistics[&0];
             assert!((slow.p() / p - 1.0).abs() < 1e-9, "{}", slow.p());
-            let found = slow.residuals([0.5])[0].exp();
+            let found = nodes.residuals(0, [0.5])[0].exp();
             assert!(ratio.is_none_or(|ratio: f64| (found / ratio - 1.0).abs() < 0.03), "{found}");
         }
     }
@@ -406,16 +423,15 @@ mod tests {
     fn slowness_is_measured_against_normal_nodes() {
         // Three of eight nodes are slow, so each of them is compared with two other slow nodes as well.
         let slowness = [1.0, 1.0, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0_f64];
-        let mut nodes = Nodes::default();
-        for phase in 0..4_u64 {
+        let of_phase = |phase: u64| {
             let log = |at: u32| {
                 let node = at % 8;
                 let noise = (mix(phase << 32 | u64::from(at)) % 1000) as f64 / 1000.0 - 0.5;
                 (slowness[node as usize].ln() + 0.6 * noise, node)
             };
-            nodes.phase(phase, (0..200).map(log).collect());
-        }
-        let (slow, _) = nodes.provably_slow(0.01);
+            (phase, (0..200).map(log).collect())
+        };
+        let (slow, _) = Nodes::of((0..4).map(of_phase)).provably_slow(0.01);
         let found: Vec<u32> = slow.iter().map(|(node, _)| *node).collect();
         assert!(found[0] == 5 && found.len() == 3, "{found:?}");
         for (node, found) in slow {

@@ -44,7 +44,8 @@ struct Seen {
 }
 
 impl<'a> Repeated<'a> {
-    pub(super) fn of(context: &Context<'a>) -> Repeated<'a> {
+    /// `others` are the attempts of each phase.
+    pub(super) fn of<'c>(context: &'c Context<'a>, others: &'c [Others<'c>]) -> Repeated<'a> {
         let mut repeated =
             Repeated { shapes: BTreeMap::new(), sizes: vec![0; context.recording.phases.len()], all_tasks: 0 };
         for (at, (phase, typical)) in context.recording.phases.iter().zip(context.typical).enumerate() {
@@ -53,13 +54,12 @@ impl<'a> Repeated<'a> {
             repeated.sizes[at] = size;
             let of_shape = repeated.shapes.entry((name, size)).or_default();
             of_shape.phases += 1;
-            let others = Others::new(context, at);
             // The same tasks are in first waves again and again.
             let is_by_its_own = |(number, took): &(usize, f64)| {
                 let (row, seconds) = (&phase.rows[*number], typical.seconds.unwrap_or(*took));
                 let log = slowness(*took, seconds);
                 let straggler =
-                    Straggler { others: &others, at, number: *number, row, took: *took, typical: seconds, log };
+                    Straggler { others: &others[at], at, number: *number, row, took: *took, typical: seconds, log };
                 !context.is_cold(at, *number) || is_beyond_first_wave(context, &straggler, 0.0)
             };
             let late = of_phase(phase, typical).into_iter().filter(is_by_its_own);

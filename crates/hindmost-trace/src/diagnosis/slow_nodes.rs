@@ -77,12 +77,10 @@ pub fn slow_nodes(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32, f64>) {
     let recording = context.recording;
     let strata: Vec<Vec<Observed>> = (0..recording.phases.len()).flat_map(|at| observed(context, at, false)).collect();
     let nodes = |keep: &dyn Fn(&Observed) -> bool| {
-        let mut nodes = Nodes::default();
-        for (number, observed) in strata.iter().enumerate() {
+        Nodes::of(strata.iter().enumerate().map(|(number, observed)| {
             let kept = observed.iter().filter(|one| keep(one));
-            nodes.phase(key(recording, number), kept.map(|one| (one.log, one.node)).collect());
-        }
-        nodes
+            (key(recording, number), kept.map(|one| (one.log, one.node)).collect())
+        }))
     };
     let all = nodes(&|_| true);
     let (mut slow, tested) = all.provably_slow(LEVEL);
@@ -203,12 +201,10 @@ fn untested(
     let by_tasks = OnceCell::new();
     let by_tasks = || {
         by_tasks.get_or_init(|| {
-            let mut by_tasks = Nodes::default();
             let each = (0..recording.phases.len()).flat_map(|at| observed(context, at, true));
-            for (number, observed) in each.enumerate() {
-                by_tasks.phase(key(recording, number), observed.into_iter().map(|one| (one.log, one.node)).collect());
-            }
-            by_tasks
+            Nodes::of(each.enumerate().map(|(number, observed)| {
+                (key(recording, number), observed.into_iter().map(|one| (one.log, one.node)).collect())
+            }))
         })
     };
     let of = |node: &u32| {

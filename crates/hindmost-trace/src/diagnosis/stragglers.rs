@@ -27,7 +27,8 @@ pub fn stragglers<'c>(context: &'c Context<'_>) -> (StragglersByCause, BTreeMap<
     let mut by_phase = Vec::new();
     let mut sum = StragglersByCause::default();
     let mut causes: BTreeMap<Cause, (u64, f64)> = BTreeMap::new();
-    let repeated = Repeated::of(context);
+    let others: Vec<Others<'_>> = (0..context.typical.len()).map(|at| Others::new(context, at)).collect();
+    let repeated = Repeated::of(context, &others);
     for (at, (phase, typical)) in context.recording.phases.iter().zip(context.typical).enumerate() {
         let mut of_this = StragglersOfPhase {
             phase: phase.phase,
@@ -41,9 +42,8 @@ pub fn stragglers<'c>(context: &'c Context<'_>) -> (StragglersByCause, BTreeMap<
             continue;
         };
         let usual = Usual::of(phase, typical);
-        let others = Others::new(context, at);
         for (number, took) in found {
-            let (row, others) = (&phase.rows[number], &others);
+            let (row, others) = (&phase.rows[number], &others[at]);
             let log = slowness(took, seconds);
             let straggler = Straggler { others, at, number, row, took, typical: seconds, log };
             let excess = took - seconds;

@@ -101,6 +101,10 @@ fn alike(phase: &PhaseRows) -> Option<[f64; 2]> {
 /// The median of each time.
 fn median_times<'a>(rows: &(impl Iterator<Item = &'a AttemptRow> + Clone)) -> TaskTimes {
     let middle = |of: &dyn Fn(&TaskTimes) -> f32| {
+        // Most logs don't say where time went.
+        if rows.clone().all(|row| of(&row.spent) == 0.0) {
+            return 0.0;
+        }
         let mut all: Vec<f64> = rows.clone().map(|row| f64::from(of(&row.spent))).collect();
         median(&mut all).unwrap_or(0.0) as f32
     };

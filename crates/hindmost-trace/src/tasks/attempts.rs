@@ -23,7 +23,7 @@ pub(super) fn name_of(application: &Application, phase: u32) -> Option<String> {
 /// Sorts rows by their ends, and numbers their tasks within each phase in the order in which they started, because a replay starts them in
 /// this order. Returns these numbers; [`Held::task`] of a row becomes the position of that of its task. `finished` has the number of tasks
 /// of each phase in earlier parts, and receives the new number.
-pub(super) fn in_order(rows: &mut [Held], finished: &mut [u32]) -> Vec<u32> {
+pub(super) fn in_order(rows: &mut Vec<Held>, finished: &mut [u32]) -> Vec<u32> {
     let mut starts: Vec<(f64, u32)> = rows.iter().zip(0..).map(|(row, at)| (row.start, at)).collect();
     starts.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let mut positions: FxHashMap<(u32, u64), u32> = FxHashMap::default();
@@ -39,7 +39,10 @@ pub(super) fn in_order(rows: &mut [Held], finished: &mut [u32]) -> Vec<u32> {
         });
         row.task = u64::from(position);
     }
-    rows.sort_by(|a, b| a.end.total_cmp(&b.end).then(a.start.total_cmp(&b.start)));
+    // Rows are large, so that only their times are sorted.
+    let mut ends: Vec<(f64, f64, u32)> = rows.iter().zip(0..).map(|(row, at)| (row.end, row.start, at)).collect();
+    ends.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+    *rows = ends.into_iter().map(|(.., at)| rows[at as usize]).collect();
     numbers
 }
 

@@ -206,7 +206,8 @@ fn means((all, own): (&Area, &Area), (from, to): (f64, f64), parts: usize, there
     let width = (to - from) / parts as f64;
     let mut left: Vec<(f64, i32)> = Vec::new();
     let mut before = 0;
-    let others_until = |at: f64| all.until(at) - own.until(at);
+    let (mut all, mut own) = (all.until_later(from), own.until_later(from));
+    let mut others_until = |at: f64| all(at) - own(at);
     let mut area = others_until(from);
     for part in 0..parts {
         let (begin, end) = (from + width * part as f64, from + width * (part + 1) as f64);

@@ -27,8 +27,8 @@ const MOST_WAITING: usize = 1 << 18;
 /// Diagnoses recordings.
 #[derive(Debug, Default)]
 pub(crate) struct Diagnosing {
-    /// Whether diagnoses say what durations depend on.
-    variance: bool,
+    /// Whether diagnoses have details.
+    details: bool,
     /// How many recordings were added.
     added: usize,
     /// Recordings that wait for a helper; `None` before the first helper starts.
@@ -41,9 +41,9 @@ pub(crate) struct Diagnosing {
 }
 
 impl Diagnosing {
-    pub(crate) fn new(variance: bool) -> Diagnosing {
+    pub(crate) fn new(details: bool) -> Diagnosing {
         let mut diagnosing = Diagnosing::default();
-        diagnosing.variance = variance;
+        diagnosing.details = details;
         diagnosing
     }
 
@@ -64,7 +64,7 @@ impl Diagnosing {
                 queue.send(recording).err().map(|not_sent| not_sent.0)
             }
         };
-        let own = not_taken.map(|recording| diagnose_with(&recording, self.variance));
+        let own = not_taken.map(|recording| diagnose_with(&recording, self.details));
         let mut found = self.take();
         found.extend(own);
         found
@@ -103,8 +103,8 @@ impl Diagnosing {
         while self.helpers.len() < MOST_HELPERS && is_free().is_ok() {
             let (recordings, waiting, found) =
                 (Arc::clone(&recordings), Arc::clone(&self.waiting), Arc::clone(&self.found));
-            let variance = self.variance;
-            self.helpers.push(spawn(move || help(&recordings, variance, &waiting, &found)));
+            let details = self.details;
+            self.helpers.push(spawn(move || help(&recordings, details, &waiting, &found)));
         }
         self.queue = (!self.helpers.is_empty()).then_some(queue);
     }
@@ -121,11 +121,11 @@ fn attempts_of(recording: &Recording) -> usize {
     recording.phases.iter().map(|phase| phase.rows.len()).sum()
 }
 
-fn help(recordings: &Mutex<Receiver<Recording>>, variance: bool, waiting: &AtomicUsize, found: &Mutex<Vec<Diagnosis>>) {
+fn help(recordings: &Mutex<Receiver<Recording>>, details: bool, waiting: &AtomicUsize, found: &Mutex<Vec<Diagnosis>>) {
     loop {
         let next = recordings.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(recording) = next else { return };
-        let one = diagnose_with(&recording, variance);
+        let one = diagnose_with(&recording, details);
         waiting.fetch_sub(attempts_of(&recording), Ordering::Relaxed);
         found.lock().unwrap_or_else(PoisonError::into_inner).push(one);
     }

@@ -47,14 +47,14 @@ pub fn diagnose(recording: &Recording) -> Diagnosis {
     diagnose_with(recording, true)
 }
 
-/// Does the same, but finds out what the durations of tasks depend on only if that is wanted.
-pub(crate) fn diagnose_with(recording: &Recording, with_variance: bool) -> Diagnosis {
+/// Does the same. Without details, it leaves out what the durations of tasks depend on, and of the timeline all but the phases.
+pub(crate) fn diagnose_with(recording: &Recording, with_details: bool) -> Diagnosis {
     let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
     let (context, mut nodes) = Context::of(recording, &typical);
     let is_cold = |phase: usize, row: usize| context.is_cold(phase, row);
     let first: Vec<f64> = (0..recording.phases.len()).map(|at| context.probable_first_wave_of(at)).collect();
     let excess = |phase: usize, row: usize| context.excess_of_first_wave(phase, row, first[phase]);
-    let (wall_time, timeline) = wall_time::wall_time(recording, &typical, is_cold, excess).unzip();
+    let (wall_time, timeline) = wall_time::wall_time(recording, &typical, with_details, is_cold, excess).unzip();
     let (stragglers, by_node, by_phase) = stragglers::stragglers(&context);
     for node in &mut nodes.slow {
         node.stragglers = by_node.get(&*node.node).copied().unwrap_or(0);
@@ -77,7 +77,7 @@ pub(crate) fn diagnose_with(recording: &Recording, with_variance: bool) -> Diagn
         finished_last: last::finished_last(recording, &typical),
         stragglers,
         by_phase,
-        variance: with_variance.then(|| variance::variance(recording, &typical, &context)).flatten(),
+        variance: with_details.then(|| variance::variance(recording, &typical, &context)).flatten(),
         failing_nodes: failing_nodes::failing_nodes(&context),
         slow_nodes: nodes.slow,
         nodes_tested: nodes.tested,

@@ -105,6 +105,12 @@ impl Steps {
     }
 }
 
+/// Returns the timeline of an application without its slots: only when phases ran.
+pub(super) fn of_phases(recording: &Recording, (from, to): (f64, f64)) -> SlotTimeline {
+    let (phases, other_phases) = phases(recording, from);
+    SlotTimeline { seconds: to - from, phases, other_phases, ..SlotTimeline::default() }
+}
+
 impl Sum {
     /// What most of the step was spent on.
     fn mostly(&self) -> Spent {

@@ -4,7 +4,7 @@ use hindmost_core::metrics::{NoJobTime, PhaseTime, SingleTasks, SlotTimeline, Sp
 use rustc_hash::FxHashMap;
 
 use super::instants::{State, changes, merged};
-use super::timeline::Steps;
+use super::timeline::{Steps, of_phases};
 use super::typical::Typical;
 use crate::recording::{PhaseRows, Recording};
 
@@ -24,12 +24,13 @@ struct Sum {
     phases: FxHashMap<usize, f64>,
 }
 
-/// Splits the wall time of an application, and returns its slots over time; `None` if the recording has no times. `is_cold` says
-/// whether an attempt, given by its phase and its number there, is in its executor's first wave, and `excess` how many seconds it took
-/// longer because of that.
+/// Splits the wall time of an application, and returns its slots over time, or without `details` only when its phases ran; `None` if the
+/// recording has no times. `is_cold` says whether an attempt, given by its phase and its number there, is in its executor's first wave,
+/// and `excess` how many seconds it took longer because of that.
 pub fn wall_time(
     recording: &Recording,
     typical: &[Typical],
+    details: bool,
     is_cold: impl Fn(usize, usize) -> bool,
     excess: impl Fn(usize, usize) -> f64,
 ) -> Option<(WallTime, SlotTimeline)> {
@@ -47,7 +48,7 @@ pub fn wall_time(
     // Not a stable sort, which would take half as much memory again.
     changes.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.rank().cmp(&b.1.rank())));
     let changes = merged(&slots, &changes);
-    let mut steps = Steps::new((from, to), changes.clone().map(|(at, _)| at));
+    let mut steps = details.then(|| Steps::new((from, to), changes.clone().map(|(at, _)| at)));
     let sizes: Vec<u64> = recording.phases.iter().map(PhaseRows::size).collect();
     let mut state = State::of(sizes.len());
     let mut sums: FxHashMap<Spent, Sum> = FxHashMap::default();
@@ -63,7 +64,9 @@ pub fn wall_time(
         let are_slots_said = slots_known || !recording.slots_left.is_empty();
         let spent = Some(state.spent()).filter(|spent| are_slots_said || *spent != Spent::NoSlots);
         let (spent, seconds) = (spent.unwrap_or(Spent::Scheduling), next - now);
-        steps.add((now, next), &state, spent);
+        if let Some(steps) = &mut steps {
+            steps.add((now, next), &state, spent);
+        }
         left_free += seconds * state.left_free() as f64;
         let sum = sums.entry(spent).or_default();
         sum.seconds += seconds;
@@ -115,7 +118,8 @@ pub fn wall_time(
         parts,
         no_job,
     };
-    Some((whole, steps.timeline(recording)))
+    let timeline = steps.map_or_else(|| of_phases(recording, (from, to)), |steps| steps.timeline(recording));
+    Some((whole, timeline))
 }
 
 /// The phases of a single task; `None` if there are none. Sorted, so that the sum does not depend on the order of a table.
@@ -153,7 +157,7 @@ mod tests {
 
     fn parts(recording: &Recording) -> Vec<(Spent, f64, f64)> {
         let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
-        let (whole, timeline) = wall_time(recording, &typical, |_, _| false, |_, _| 0.0).unwrap();
+        let (whole, timeline) = wall_time(recording, &typical, true, |_, _| false, |_, _| 0.0).unwrap();
         consistent(&whole, &timeline);
         let sum: f64 = whole.parts.iter().map(|part| part.seconds).sum();
         assert!((sum - whole.seconds).abs() < 1e-9, "the parts add up: {sum} {}", whole.seconds);
@@ -209,7 +213,7 @@ mod tests {
         (one.from, one.to) = (Some(0.0), Some(19.0));
         let typical: Vec<Typical> = one.phases.iter().map(Typical::of).collect();
         let excess = |phase: usize, row: usize| if phase == 0 && row < 2 { 4.0 } else { 0.0 };
-        let (whole, _) = wall_time(&one, &typical, |_, _| false, excess).unwrap();
+        let (whole, _) = wall_time(&one, &typical, false, |_, _| false, excess).unwrap();
         assert_eq!(whole.no_job, NoJobTime { before_first: 2.0, between: 3.0, after_last: 4.0 });
         let work = whole.parts.iter().find(|part| part.what == Spent::Work).unwrap();
         let share = work.first_wave_share.unwrap();
@@ -234,7 +238,7 @@ mod tests {
         let failed = AttemptRow { wins: false, ended: Ended::Failed, ..row(0, 0, 0.0, 3.0) };
         let one = recording(vec![phase(vec![failed, row(0, 0, 3.0, 4.0)])], vec![executor("a", 1)]);
         let typical: Vec<Typical> = one.phases.iter().map(Typical::of).collect();
-        let (whole, _) = wall_time(&one, &typical, |_, _| false, |_, _| 0.0).unwrap();
+        let (whole, _) = wall_time(&one, &typical, false, |_, _| false, |_, _| 0.0).unwrap();
         let shares: Vec<(Spent, Option<f64>)> = whole.parts.iter().map(|part| (part.what, part.lost_share)).collect();
         assert_eq!(shares, [(Spent::Work, Some(0.75))]);
     }
@@ -255,7 +259,7 @@ mod tests {
         let mut all = recording(phases, vec![executor("h", 4)]);
         all.active = vec![(0.0, Some(137.0))];
         let typical: Vec<Typical> = all.phases.iter().map(Typical::of).collect();
-        let (whole, _) = wall_time(&all, &typical, |_, _| false, |_, _| 0.0).unwrap();
+        let (whole, _) = wall_time(&all, &typical, false, |_, _| false, |_, _| 0.0).unwrap();
         let few = whole.parts.iter().find(|part| part.what == Spent::FewTasks).unwrap();
         assert_eq!((few.seconds, few.single_tasks), (137.0, Some(SingleTasks { phases: 2, seconds: 37.0 })));
     }
@@ -349,7 +353,7 @@ mod tests {
         assert_eq!(spent(&one), [(Spent::Scheduling, 3.0), (Spent::LastWave, 1.0)]);
         one.executors[1].avoided = vec![(1.0, 4.0)];
         let typical: Vec<Typical> = one.phases.iter().map(Typical::of).collect();
-        let (whole, _) = wall_time(&one, &typical, |_, _| false, |_, _| 0.0).unwrap();
+        let (whole, _) = wall_time(&one, &typical, false, |_, _| false, |_, _| 0.0).unwrap();
         assert_eq!(spent(&one), [(Spent::Work, 3.0), (Spent::Scheduling, 1.0)]);
         assert_eq!(whole.left_free_share, Some(2.0 * 2.0 / 16.0), "tasks wait until the last two start");
     }

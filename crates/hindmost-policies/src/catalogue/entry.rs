@@ -143,13 +143,15 @@ pub const fn system_of<P: Parameters>(
 pub struct JobOrder {
     order: Box<dyn Order>,
     originals: Box<dyn Fn(Which) -> Box<dyn Pass>>,
+    /// True if pending tasks are started one job after the other.
+    is_job_by_job: bool,
     fit: Box<dyn Fn() -> Box<dyn Fit>>,
 }
 
 impl JobOrder {
     /// Creates an order whose pending tasks are started one job after the other, see [`Originals`].
     pub fn job_by_job(order: impl Order + 'static) -> JobOrder {
-        JobOrder::with_originals(order, Originals::of)
+        JobOrder { is_job_by_job: true, ..JobOrder::with_originals(order, Originals::of) }
     }
 
     /// Creates an order whose pending tasks are started, one copy each, by the pass that `originals` returns. Clone
@@ -161,6 +163,7 @@ impl JobOrder {
         JobOrder {
             order: Box::new(order),
             originals: Box::new(move |which| Box::new(originals(which))),
+            is_job_by_job: false,
             fit: Box::new(|| Box::new(InKeyOrder)),
         }
     }
@@ -198,6 +201,17 @@ impl PolicyBuilder {
     #[must_use]
     pub fn originals(mut self, which: Which) -> PolicyBuilder {
         self.passes.push((self.order.originals)(which));
+        self
+    }
+
+    /// Adds the order's pass that starts pending tasks of all jobs. In live runs, where the speeds of nodes are learned, an order that
+    /// starts tasks one job after the other leaves nodes below the speed `slow` free while that is sooner.
+    #[must_use]
+    pub fn originals_by_speed(mut self, slow: f64) -> PolicyBuilder {
+        if !self.live || !self.order.is_job_by_job {
+            return self.originals(Which::Any);
+        }
+        self.passes.push(Box::new(Originals::by_speed(slow)));
         self
     }
 

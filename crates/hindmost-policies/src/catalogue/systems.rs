@@ -311,7 +311,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
         order: Some("fewest_remaining"),
         build: &system_of(|parameters: AutoParameters, policy| {
             let (before, after) = auto::passes(parameters);
-            policy.pass(before).originals(Which::Any).pass(after)
+            policy.pass(before).originals_by_speed(PaceParameters::default().slow).pass(after)
         }),
     },
     SystemEntry {

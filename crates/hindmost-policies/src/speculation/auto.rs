@@ -34,6 +34,7 @@ mod look;
 mod observed;
 mod predictions;
 mod queue;
+mod reveals;
 mod share;
 mod survival;
 mod watch;
@@ -57,6 +58,7 @@ use fresh::Tables;
 use look::{Group, Seen as SeenTask, known_from};
 use predictions::Predictions;
 use queue::Queue;
+use reveals::Reveals;
 use share::{Known, Shares};
 use watched::Scale;
 
@@ -93,6 +95,7 @@ struct Lessons {
     tasks: watched::Tasks,
     predictions: Predictions,
     durations: Durations,
+    reveals: Reveals,
     /// True if jobs wait.
     waits: bool,
     /// True if nobody waited in the last round and the free slots sufficed for another copy of each task.
@@ -211,6 +214,9 @@ impl Auto {
     fn ended(&mut self, attempt: AttemptId, has_finished: bool, knowledge: Knowledge, cluster: &Cluster) {
         let Some(phase) = cluster.phase(attempt.task) else { return };
         let (now, kind) = (cluster.now(), self.kind(attempt.task, cluster));
+        if has_finished && self.lessons.predictions.last(attempt).is_none() {
+            self.lessons.reveals.note(kind, 1.0);
+        }
         self.lessons.predictions.end(attempt, now, has_finished, phase.mean());
         let scale = self.lessons.scale(phase, kind, knowledge);
         let group = self.groups.get(&(attempt.task.job, attempt.task.phase));
@@ -291,6 +297,13 @@ impl Auto {
             Seen::Event(Event::WatchMet { attempt, expected_finish, guessed, .. }, _) => {
                 if let Some(finish) = expected_finish.filter(|_| !guessed) {
                     let kind = self.kind(attempt.task, cluster);
+                    if self.lessons.predictions.last(*attempt).is_none()
+                        && let Some(running) = cluster.attempt(*attempt)
+                    {
+                        let (began, now) = (running.began(cluster.now()), cluster.now());
+                        let whole = (finish - began).seconds().max(1e-9);
+                        self.lessons.reveals.note(kind, ((now - began).seconds() / whole).min(1.0));
+                    }
                     self.lessons.predictions.predict(*attempt, kind, cluster.now(), finish);
                 }
                 if self.lessons.tasks.contains(attempt.task) {
@@ -299,6 +312,7 @@ impl Auto {
                 self.change(attempt.task);
             }
             Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
+                self.lessons.reveals.learn(kind(*job, *phase, cluster).unwrap_or_default());
                 self.changed.insert((*job, *phase));
             }
             Seen::Event(Event::NodeLost { .. }, _) => {

@@ -32,12 +32,14 @@ impl Lessons {
     /// Returns what durations of a phase are known from; their mean is the stated one.
     pub(super) fn scale(&mut self, phase: &Phase, kind: u64, knowledge: Knowledge) -> Scale {
         self.predictions.fit(kind);
-        Scale { mean: phase.mean(), known_from: known_from(knowledge, phase), within: self.predictions.within(kind) }
+        let known_from = self.reveals.known_from(kind, known_from(knowledge, phase));
+        Scale { mean: phase.mean(), known_from, within: self.predictions.within(kind) }
     }
 
     /// Returns what a phase is judged by.
-    fn class(&mut self, id: PhaseId, phase: &Phase, known_from: f64, cluster: &Cluster) -> Class {
+    fn class(&mut self, id: PhaseId, phase: &Phase, knowledge: Knowledge, cluster: &Cluster) -> Class {
         let kind = kind(id.0, id.1, cluster).unwrap_or_default();
+        let known_from = self.scale(phase, kind, knowledge).known_from;
         let learned = self.durations.of(kind);
         let (durations, mean) = learned.map_or((phase.durations(), 1.0), |learned| (&learned.durations, learned.mean));
         Class { table: self.tables.make(durations, known_from), kind, mean: mean * phase.mean() }
@@ -54,7 +56,7 @@ impl Lessons {
         let phase = &cluster.job(id.0)?.phases()[id.1 as usize];
         let class = match group.class {
             Some(class) => class,
-            None => *group.class.insert(self.class(id, phase, known_from(knowledge, phase), cluster)),
+            None => *group.class.insert(self.class(id, phase, knowledge, cluster)),
         };
         let Class { table, kind, mean } = class;
         let scale = Scale { mean, ..self.scale(phase, kind, knowledge) };

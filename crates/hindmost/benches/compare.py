@@ -6,8 +6,9 @@
 
 Programs that are not installed are left out. All programs run in turn in each round, in another order each time, so that
 other work on the machine affects all of them. A figure is the median of the rounds, with the smallest and the largest in
-brackets. Ratios are taken within a round. Times are wall time; CPU times include all processes of a run. The last two
-parts compare Hindmost with itself without copies: on tasks that take long by nature, and with a slow node. Needs only Python 3.9 or newer.
+brackets. Ratios are taken within a round. Times are wall time; CPU times include all processes of a run. The parts `harm`,
+`slow-node` and `few` compare policies of Hindmost (`--policies`) with runs without copies: on tasks that take long by nature, with
+a slow node, and with fewer tasks than slots. Needs only Python 3.9 or newer.
 """
 
 import argparse
@@ -218,7 +219,8 @@ def tail(count, plain, long):
 
     limited("300%")
     limited("2000%")
-    retried["`hindmost map`"] = values(HINDMOST, "map", "-j8", "./task {}")
+    for policy in POLICIES:
+        retried[f"`hindmost map`, `{policy}`"] = values(HINDMOST, "map", "-j8", "--policy", policy, "./task {}")
     took = rounds(retried, count, choose)
     waiting = {"`xargs`": values("xargs", "-P8", "-n1", "./task"),
                "`hindmost map --once`": values(HINDMOST, "map", "-j8", "--once", "./task {}")}
@@ -233,8 +235,41 @@ def tail(count, plain, long):
     table(["program", "runs", "time", "exit codes"], rows)
 
 
+def vain(name, jobs, pairs, at_a_time):
+    """Measures what copies cost where they are in vain: each task sleeps for the same time in every attempt. `jobs` are the name
+    of a job, the durations of its tasks by the number of the round, and the number of tasks at a time."""
+
+    def one_round(durations, slots, number):
+        """Runs one job with each policy, and without copies. Returns the time relative to that without copies, the wasted share, and
+        the copies of each policy."""
+        order = [*POLICIES, "none"]
+        random.Random(number).shuffle(order)
+        took = {}
+        for policy in order:
+            with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
+                argv = [HINDMOST, "map", f"-j{slots}", "--json", "--policy", policy, "sleep {}"]
+                took[policy] = measure(argv, folder, [f"{seconds:.3f}" for seconds in durations])
+            if took[policy][CODE] != 0:
+                raise RuntimeError(f"hindmost map ended with exit code {took[policy][CODE]}")
+        print(f"{name}: round {number + 1} of {pairs} done", file=sys.stderr)
+        copies = {policy: json.loads(took[policy][OUTPUT])["copies"] for policy in POLICIES}
+        return {policy: (took[policy][WALL] / took["none"][WALL], 100 * copies["wasted_share"], copies["launched"])
+                for policy, copies in copies.items()}
+
+    rows = []
+    for job, draw, slots in jobs:
+        with concurrent.futures.ThreadPoolExecutor(at_a_time) as threads:
+            ran = list(threads.map(lambda number: one_round(draw(number), slots, number), range(pairs)))
+        for policy in POLICIES:
+            times, wasted, launched = zip(*(one[policy] for one in ran))
+            mean = f"{statistics.mean(times):.3f}"
+            rows.append([job, f"`{policy}`", shown(times), mean, shown(wasted, "%"), shown(launched)])
+    print(f"{pairs} rounds of `hindmost map`, with each policy and without copies, on the same durations.\n")
+    table(["job", "policy", "× the time without copies", "mean", "wasted share", "copies"], rows)
+
+
 def harm(pairs, at_a_time):
-    """Measures what copies cost where they are in vain: each task sleeps for the same time in every attempt."""
+    """Measures what copies cost where they are in vain, in jobs of several waves."""
 
     def log_normal(number):
         draw = random.Random(2000 + number)
@@ -244,34 +279,22 @@ def harm(pairs, at_a_time):
         draw = random.Random(3000 + number)
         return [min(0.4 * draw.paretovariate(1.3), 8) for _ in range(60)]
 
-    def pair(durations, jobs, number):
-        """Runs one job with copies and without. Returns the ratio of the times, the wasted share, and the copies."""
-        both = {"copies": [], "none": ["--no-copies"]}
-        order = list(both)
-        random.Random(number).shuffle(order)
-        took = {}
-        for name in order:
-            with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
-                argv = [HINDMOST, "map", f"-j{jobs}", "--json", *both[name], "sleep {}"]
-                took[name] = measure(argv, folder, [f"{seconds:.3f}" for seconds in durations])
-            if took[name][CODE] != 0:
-                raise RuntimeError(f"hindmost map ended with exit code {took[name][CODE]}")
-        copies = json.loads(took["copies"][OUTPUT])["copies"]
-        print(f"pair {number + 1} of {pairs} done", file=sys.stderr)
-        return took["copies"][WALL] / took["none"][WALL], 100 * copies["wasted_share"], copies["launched"]
-
-    jobs = [
+    vain("harm", [
         ("100 tasks, log-normal (median 0.6 s, σ 0.8), `-j8`", log_normal, 8),
         ("60 tasks, Pareto (α 1.3, from 0.4 s up to 8 s), `-j4`", pareto, 4),
-    ]
-    rows = []
-    for name, draw, places in jobs:
-        with concurrent.futures.ThreadPoolExecutor(at_a_time) as threads:
-            ran = list(threads.map(lambda number: pair(draw(number), places, number), range(pairs)))
-        times, wasted, launched = zip(*ran)
-        rows.append([name, shown(times), shown(wasted, "%"), shown(launched)])
-    print(f"{pairs} pairs of runs of `hindmost map`, with copies and with `--no-copies`, on the same durations.\n")
-    table(["job", "× the time without copies", "wasted share", "copies"], rows)
+    ], pairs, at_a_time)
+
+
+def few(pairs, at_a_time):
+    """Measures what copies cost where they are in vain, and slots are free from the beginning."""
+
+    def job(tasks, sigma):
+        def log_normal(number):
+            draw = random.Random(4000 + number)
+            return [2.0 * draw.lognormvariate(0, sigma) for _ in range(tasks)]
+        return f"{tasks} tasks, log-normal (median 2 s, σ {sigma}), `-j16`", log_normal, 16
+
+    vain("few", [job(6, 0.8), job(12, 0.8), job(12, 0.2), job(1, 0.8)], pairs, at_a_time)
 
 
 def slow_node(count, at_a_time):
@@ -287,10 +310,12 @@ def slow_node(count, at_a_time):
     jobs = {
         "24 tasks of 1 s, with progress": phase("map", 24, reports),
         "24 tasks of 1 s, without progress": phase("map", 24, silent),
+        "36 tasks of 1 s, with progress": phase("map", 36, reports),
+        "36 tasks of 1 s, without progress": phase("map", 36, silent),
         "three phases, without progress": phase("one", 12, silent) + phase("two", 12, silent, "after = ['one']")
         + phase("three", 12, silent, "after = ['two']"),
     }
-    variants = [(policy, slow) for policy in ("pace", "none") for slow in (True, False)] + [("mantri", True)]
+    variants = [(policy, slow) for policy in [*POLICIES, "none"] for slow in (True, False)]
 
     def one_round(job, number):
         order = list(variants)
@@ -308,24 +333,20 @@ def slow_node(count, at_a_time):
         print(f"{job}: round {number + 1} of {count} done", file=sys.stderr)
         return took
 
-    rows, further = [], []
+    rows = []
     for job in jobs:
         with concurrent.futures.ThreadPoolExecutor(at_a_time) as threads:
             ran = list(threads.map(lambda number: one_round(job, number), range(count)))
-        copies = lambda run: json.loads(run[OUTPUT])["copies"]
-        row = [shown([took[variant][WALL] for took in ran]) for variant in variants]
-        rows.append([job, *row, shown([100 * copies(took["pace", True])["wasted_share"] for took in ran], "%")])
-        against = lambda one, other: shown([took[one][WALL] / took[other][WALL] for took in ran])
-        further.append([
-            job, against(("pace", True), ("pace", False)), against(("none", True), ("none", False)),
-            against(("mantri", True), ("none", False)), against(("pace", False), ("none", False)),
-            shown([copies(took["pace", False])["launched"] for took in ran]),
-        ])
-    print(f"{count} rounds; times in s.\n")
-    table(["job", "`pace`, slow node", "`pace`, no slow node", "`none`, slow node", "`none`, no slow node",
-           "`mantri`, slow node", "wasted share of `pace`, slow node"], rows)
-    table(["job", "`pace`, slow ÷ not", "`none`, slow ÷ not", "`mantri`, slow ÷ `none`, not", "`pace` ÷ `none`, no slow node",
-           "copies of `pace`, no slow node"], further)
+        for policy in [*POLICIES, "none"]:
+            copies = lambda slow: [json.loads(took[policy, slow][OUTPUT])["copies"] for took in ran]
+            times = lambda slow: shown([took[policy, slow][WALL] for took in ran])
+            against = lambda slow: shown([took[policy, slow][WALL] / took["none", False][WALL] for took in ran])
+            wasted = lambda slow: shown([100 * run["wasted_share"] for run in copies(slow)], "%")
+            rows.append([job, f"`{policy}`", times(True), against(True), wasted(True), against(False), wasted(False),
+                         shown([run["launched"] for run in copies(False)])])
+    print(f"{count} rounds; ratios are to `none` without a slow node.\n")
+    table(["job", "policy", "slow node, s", "slow node, ratio", "wasted share", "no slow node, ratio", "wasted share", "copies"],
+          rows)
 
 
 def version(argv):
@@ -336,15 +357,17 @@ def version(argv):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hindmost", default="target/release/hindmost", help="the program to measure")
-    parser.add_argument("--only", choices=["overhead", "first", "tail", "harm", "slow-node"], help="measure one part")
+    parser.add_argument("--only", choices=["overhead", "first", "tail", "harm", "slow-node", "few"], help="measure one part")
     parser.add_argument("--rounds", type=int, default=7, help="rounds of the overhead and of the tail")
     parser.add_argument("--plain", type=int, default=1, help="rounds of the programs that wait for tasks that hang")
-    parser.add_argument("--pairs", type=int, default=20, help="pairs of runs with copies and without")
+    parser.add_argument("--pairs", type=int, default=20, help="rounds of the parts `harm` and `few`")
+    parser.add_argument("--policies", default="pace", help="the policies that start copies, such as 'pace;auto(idle=0.02)'")
     parser.add_argument("--tasks", type=int, default=2000, help="tasks of the overhead")
     parser.add_argument("--folder", default="/dev/shm", help="where programs run and write; in memory by default")
     given = parser.parse_args()
-    global HINDMOST, FOLDER
+    global HINDMOST, FOLDER, POLICIES
     HINDMOST, FOLDER = os.path.abspath(given.hindmost), given.folder
+    POLICIES = given.policies.split(";")
     print(f"{platform.system()} {platform.release()}, {os.cpu_count()} cpus, load {os.getloadavg()[0]:.1f}, in {FOLDER}")
     for program in ("xargs", "make", "parallel", HINDMOST):
         if shutil.which(program):
@@ -362,6 +385,8 @@ def main():
         harm(given.pairs, 2)
     if given.only in (None, "slow-node"):
         slow_node(given.rounds, 2)
+    if given.only in (None, "few"):
+        few(given.pairs, 2)
     print(f"load at the end {os.getloadavg()[0]:.1f}")
 
 

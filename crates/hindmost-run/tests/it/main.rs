@@ -2,6 +2,7 @@
 //! left, and a run can be resumed after its driver has died at any moment.
 
 mod abandoned;
+mod auto;
 mod checked_engine;
 mod copies;
 mod crashes;

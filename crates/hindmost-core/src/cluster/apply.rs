@@ -15,7 +15,7 @@ use crate::workload::JobSpec;
 use hindmost_math::distribution::Distribution;
 
 use super::Cluster;
-use super::attempt::{Attempt, AttemptState};
+use super::attempt::{Attempt, AttemptState, FinishIs};
 use super::end::Ending;
 use super::job::Job;
 use super::node::{Node, OnNode};
@@ -199,12 +199,17 @@ impl Cluster {
             Event::TaskReturned { task } => self.return_task(*task),
             Event::TaskGivenUp { task } => self.give_up(*task),
             Event::JobGivenUp { job } => self.abandon(*job),
-            Event::WatchMet { attempt, expected_finish, guessed, .. } => {
+            Event::WatchMet { attempt, expected_finish, guessed, stalled, .. } => {
                 if let Some(slot) = self.slot_of(*attempt)?
                     && let Some(expected_finish) = expected_finish
                 {
                     let found = self.attempts.get_mut(slot);
-                    (found.expected_finish, found.is_finish_guessed) = (*expected_finish, *guessed);
+                    found.expected_finish = *expected_finish;
+                    found.finish_is = match (guessed, stalled) {
+                        (true, _) => FinishIs::Guessed,
+                        (_, true) => FinishIs::LowerBound,
+                        _ => FinishIs::Measured,
+                    };
                 }
                 Ok(Applied::default())
             }

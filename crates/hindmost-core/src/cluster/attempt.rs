@@ -20,6 +20,17 @@ pub enum AttemptState {
     Stopping,
 }
 
+/// What the expected finish of an attempt is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FinishIs {
+    /// Its progress shows it.
+    Measured,
+    /// Too little progress was reported.
+    Guessed,
+    /// It has stalled since it was measured.
+    LowerBound,
+}
+
 /// A copy of a task on a node. It fills one cache line, because a large cluster has many attempts and reads them in
 /// random order.
 #[derive(Clone, Debug)]
@@ -34,7 +45,7 @@ pub struct Attempt {
     pub(super) from_progress: f64,
     /// Time at which the attempt is expected to finish; [`Time::NEVER`] while this is unknown.
     pub(super) expected_finish: Time,
-    pub(super) is_finish_guessed: bool,
+    pub(super) finish_is: FinishIs,
     /// Slot of the next older running copy of the task; [`NO_ATTEMPT`] if there is none.
     pub(super) older: u32,
     /// False while the attempt waits for the resources of the attempt that it replaces.
@@ -112,7 +123,13 @@ impl Attempt {
     /// Returns the time at which the attempt is expected to finish, if its progress was measured; `None` if the time is
     /// unknown or a guess.
     pub fn measured_finish(&self) -> Option<Time> {
-        self.expected_finish().filter(|_| !self.is_finish_guessed)
+        self.expected_finish().filter(|_| self.finish_is != FinishIs::Guessed)
+    }
+
+    /// Returns true if the attempt has reported no progress for much longer than its earlier pace lets one expect: then its expected finish
+    /// is only a lower bound.
+    pub fn has_stalled(&self) -> bool {
+        self.expected_finish().is_some() && self.finish_is == FinishIs::LowerBound
     }
 }
 

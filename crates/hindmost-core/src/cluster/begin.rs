@@ -5,7 +5,7 @@ use crate::resources::Resources;
 use crate::time::Time;
 
 use super::apply::{Applied, RecordError};
-use super::attempt::{Attempt, AttemptState};
+use super::attempt::{Attempt, AttemptState, FinishIs};
 use super::task::NO_ATTEMPT;
 use super::{Cluster, job_at};
 
@@ -91,7 +91,7 @@ impl Cluster {
             waited: 0,
             from_progress: if phase.never_resumed { 0.0 } else { from_progress },
             expected_finish: Time::NEVER,
-            is_finish_guessed: false,
+            finish_is: FinishIs::Measured,
             older: task.newest,
             holds_resources: replaces == NO_ATTEMPT,
             is_relaunch,

@@ -214,7 +214,7 @@ impl Auto {
     fn ended(&mut self, attempt: AttemptId, has_finished: bool, knowledge: Knowledge, cluster: &Cluster) {
         let Some(phase) = cluster.phase(attempt.task) else { return };
         let (now, kind) = (cluster.now(), self.kind(attempt.task, cluster));
-        if has_finished && self.lessons.predictions.last(attempt).is_none() {
+        if has_finished && self.lessons.predictions.of(attempt, false).is_none() {
             self.lessons.reveals.note(kind, 1.0);
         }
         self.lessons.predictions.end(attempt, now, has_finished, phase.mean());
@@ -297,7 +297,7 @@ impl Auto {
             Seen::Event(Event::WatchMet { attempt, expected_finish, guessed, .. }, _) => {
                 if let Some(finish) = expected_finish.filter(|_| !guessed) {
                     let kind = self.kind(attempt.task, cluster);
-                    if self.lessons.predictions.last(*attempt).is_none()
+                    if self.lessons.predictions.of(*attempt, false).is_none()
                         && let Some(running) = cluster.attempt(*attempt)
                     {
                         let (began, now) = (running.began(cluster.now()), cluster.now());

@@ -248,13 +248,17 @@ impl Sight<'_> {
     /// Returns what is left of an attempt whose end is predicted for a time, and its mean.
     fn predicted(&self, attempt: &Attempt, finish: Time, next: &mut Time) -> (Survival, Option<f64>) {
         let (now, mean, errors) = (self.cluster.now(), self.scale.mean, self.predictions.errors(self.kind));
-        let is_late = finish <= now;
+        let is_late = finish <= now || attempt.has_stalled();
         if !is_late && errors.are_negligible() {
             let left = (finish - now).seconds() / mean;
             return (Survival::step(left), Some(left));
         }
-        let at = self.predictions.last(attempt.id()).map_or_else(|| attempt.began(now), |(at, _)| at);
-        let (predicted, passed) = ((finish - at).max(Time::TICK), now - at);
+        let begun = (attempt.began(now), finish);
+        let prediction = self.predictions.of(attempt.id(), attempt.has_stalled()).unwrap_or(begun);
+        let (at, finish) = if attempt.has_stalled() { prediction } else { (prediction.0, finish) };
+        let predicted = (finish - at).max(Time::TICK);
+        // What has stalled is late, whatever time it has left.
+        let passed = if attempt.has_stalled() { (now - at).max(predicted) } else { now - at };
         // What is late is looked at again once it is later by a part of what has passed.
         let again = if is_late { now + Time::from_seconds(LATER * passed.seconds()).max(Time::TICK) } else { finish };
         *next = again.max(now + Time::TICK).min(*next);

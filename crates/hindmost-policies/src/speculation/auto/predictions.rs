@@ -174,9 +174,9 @@ impl Predictions {
             .then(|| format!("remaining times are off by a factor of {:.1}, as {count} attempts show", errors.spread()))
     }
 
-    /// Returns when the end of an attempt was predicted last, and for when.
-    pub(super) fn last(&self, attempt: AttemptId) -> Option<(Time, Time)> {
-        self.running.get(&attempt).map(|prediction| prediction.last)
+    /// Returns when the end of an attempt was predicted, and for when: the first time, if `first` is true, else the last time.
+    pub(super) fn of(&self, attempt: AttemptId, first: bool) -> Option<(Time, Time)> {
+        self.running.get(&attempt).map(|prediction| if first { prediction.first } else { prediction.last })
     }
 }
 

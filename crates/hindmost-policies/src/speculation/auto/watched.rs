@@ -54,7 +54,7 @@ pub(super) fn duration(attempt: &Attempt, scale: Scale, cluster: &Cluster) -> Kn
     let in_means = |until: Time| pace.age((until - since).seconds()) / mean;
     match attempt.measured_finish() {
         // It takes longer than predicted, and nobody knows how much.
-        Some(finish) if finish < now => {
+        Some(finish) if finish < now || attempt.has_stalled() => {
             let within = within.max(share::WITHIN);
             Known::About { time: in_means(now) * within * within, within }
         }

@@ -11,7 +11,7 @@ use super::observed::{Observed, Tail};
 use super::share::Known;
 
 /// The weight of the stated distribution, in attempts.
-const WEIGHT: f64 = 20.0;
+const WEIGHT: f64 = 5.0;
 /// The fewest attempts that are compared.
 const FEWEST: f64 = 10.0;
 /// Durations are compared again each time their number has grown by this factor.

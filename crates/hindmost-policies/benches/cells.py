@@ -5,7 +5,7 @@
 
 A cell has 100 machines of one slot and 100 jobs of 1 to 100 tasks, Pareto durations with mean 1, and five seeds from SEED (101) on; `quick`
 takes fewer loads, tails, correlations and policies, and three seeds. `worlds` compares in worlds that differ from these cells in one
-respect each, and of which policies may be told less than is true. All policies get the same jobs in each seed, and serve the job with the fewest remaining tasks first unless they have an order of their own.
+respect each, and of which policies may know less than is true. All policies get the same jobs in each seed, and serve the job with the fewest remaining tasks first unless they have an order of their own.
 """
 import json
 import math

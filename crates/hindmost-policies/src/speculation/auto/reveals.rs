@@ -41,9 +41,9 @@ impl Reveals {
         known.known_from = most.map_or(1.0, |share| (share * WITHIN).min(1.0));
     }
 
-    /// Returns the share of the work after which remaining times of a kind are known, at least `told`.
-    pub(super) fn known_from(&self, kind: u64, told: f64) -> f64 {
-        self.0.get(&kind).map_or(told, |known| known.known_from.max(told))
+    /// Returns the share of the work after which remaining times of a kind are known, at least `stated`.
+    pub(super) fn known_from(&self, kind: u64, stated: f64) -> f64 {
+        self.0.get(&kind).map_or(stated, |known| known.known_from.max(stated))
     }
 }
 
@@ -55,7 +55,7 @@ mod tests {
     fn the_share_is_that_of_most_attempts() {
         let mut reveals = Reveals::default();
         reveals.note(1, 0.5);
-        assert_eq!(reveals.known_from(1, 0.1), 0.1, "durations that are told come with the share");
+        assert_eq!(reveals.known_from(1, 0.1), 0.1, "durations that are stated come with the share");
         reveals.learn(1);
         assert_eq!(reveals.known_from(1, 0.1), 1.0);
         for _ in 0..9 {

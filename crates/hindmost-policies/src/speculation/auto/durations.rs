@@ -1,8 +1,8 @@
 //! How long attempts take where the durations that are stated for a phase turn out not to hold.
 //!
 //! For each kind of phase, the durations of first attempts, relative to their stated mean, are compared with the stated distributions
-//! (`observed`). Once they differ beyond chance, the observed distribution takes their place, with
-//! the stated one as [`WEIGHT`] observations. Later attempts of a task don't count: tasks get them because they take long.
+//! (`observed`). Once they differ beyond chance, the observed distribution takes their place, with the stated one as [`WEIGHT`]
+//! observations. Later attempts of a task don't count: tasks get them because they take long.
 
 use hindmost_math::distribution::Distribution;
 use rustc_hash::FxHashMap;

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_distribution_of_errors_is_found_although_attempts_are_stopped() {
+    fn errors_are_found_although_attempts_are_stopped() {
         let errors = Distribution::log_normal(1.0, 0.31).unwrap();
         let found = learned(&errors, 0.9);
         assert!(!found.are_negligible());

@@ -33,7 +33,7 @@ const UNLIKE: f64 = 1.15;
 /// A known duration counts as one within this factor.
 pub(super) const WITHIN: f64 = 1.105_170_918_075_647_7; // e^0.1
 /// Three equally likely values have the variance of a normal distribution if the outer ones are so many standard deviations away.
-const APART: f64 = 1.224_744_871_391_589; // √1.5
+const OUTER: f64 = 1.224_744_871_391_589; // √1.5
 /// If w is 1, a copy takes as long as the first one within this share.
 const ALIKE: f64 = 0.1;
 /// Quantiles that stand for an unknown duration of the first attempt.
@@ -77,7 +77,7 @@ pub(super) fn survival(time: f64, first: f64, share: f64, fresh: impl Fn(f64) ->
 
 /// Returns values that stand for a duration that was predicted: equally likely, with the spread of the predictions.
 fn around(time: f64, within: f64) -> [f64; 3] {
-    let factor = within.powf(APART);
+    let factor = within.powf(OUTER);
     [time / factor, time, time * factor]
 }
 
@@ -104,7 +104,7 @@ pub(super) fn likelihoods(
             let probability = |known: &Known| match *known {
                 Known::Exactly(time) => between(time, WITHIN),
                 Known::About { time, within } => {
-                    let window = WITHIN.max(within.powf(0.5 * APART));
+                    let window = WITHIN.max(within.powf(0.5 * OUTER));
                     let all = around(time, within).map(|time| between(time, window));
                     all.iter().sum::<f64>() / all.len() as f64
                 }

@@ -305,13 +305,14 @@ pub static SYSTEMS: &[SystemEntry] = &[
             resources.",
         loses: "Idle slots cost something, or decisions must be cheap: it starts several copies a task while slots are free, and \
             its decisions take many times as long as the simulation without copies (docs/auto.md). Where remaining times are known after \
-            30% of the work and half of a duration is in common, pace can be better.",
-        passes: "[Auto(stops, copies, restarts, Originals(order), copies)]",
+            30% of the work and a quarter of a duration is in common, pace can be better.",
+        passes: "[Restarts, Auto(stops, copies, restarts), Originals(order, by speed), Auto(copies)]",
         source: sources::AUTO,
         order: Some("fewest_remaining"),
         build: &system_of(|parameters: AutoParameters, policy| {
             let (before, after) = auto::passes(parameters);
-            policy.pass(before).originals_by_speed(PaceParameters::default().slow).pass(after)
+            let pace = PaceParameters::default();
+            policy.pass(Restarts::new(pace)).pass(before).originals_by_speed(pace.slow).pass(after)
         }),
     },
     SystemEntry {

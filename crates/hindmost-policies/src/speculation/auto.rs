@@ -17,15 +17,18 @@
 //! - **Start.** A copy starts if the time that it saves, with its slot-seconds at the price ν, is positive, and no less than if it started
 //!   later (`worth`).
 //! - **Keep.** One of several copies is stopped if it does not save what its slot is worth. It is the one that is expected to end last.
-//! - **Start again.** An attempt of unknown remaining time that is older than a* starts again in its slot if no other slot is free.
+//! - **Start again.** An attempt of unknown remaining time that is older than a* starts again in its slot if no other slot is free. Where
+//!   copies may be slow together, it must save more than a copy beside it would in the next free slot, and progress must not show what remains.
 //!
 //! Each answer is a range of prices. Copies that may pay are kept in the order of the queue length up to which they do, so that a round looks
 //! at those only that pay now (`queue`). A task is looked at again when something has happened to it, or at the next of some ages of
 //! its attempts (`watch`); all tasks of a phase once enough of them have ended.
 //!
-//! Passes: `[Stops, Copies, StartsAgain, Originals(order), Copies]`: one before originals and one after them, which share what they know.
+//! Passes: `[Restarts, Stops, Copies, StartsAgain, Originals(order, by speed), Copies]`: one before originals and one after them, which share
+//! what they know. Where a task may have only one attempt at a time, the pass `Restarts` of `pace` decides.
 
 mod beside;
+mod chain;
 mod decisions;
 mod durations;
 mod fresh;
@@ -231,7 +234,8 @@ impl Auto {
                 Some(Known::Exactly((now - began).seconds() / f64::from(pace) / scale.mean))
             });
             if let Some(known) = known {
-                self.lessons.durations.note(kind, known, phase.durations(), scale.mean);
+                let is_stated = !self.lessons.reveals.is_learned(kind);
+                self.lessons.durations.note(kind, known, (phase.durations(), scale.mean), is_stated);
             }
         }
         if self.lessons.tasks.contains(attempt.task) {

@@ -258,10 +258,13 @@ impl Auto {
             let price = self.parameters.price(round.cluster_and_orders().1.jobs(), group.share);
             let sight = self.lessons.sight((task.job, task.phase), group, round.estimator.knowledge(), cluster);
             let Some(mut sight) = sight else { continue };
+            let Some((value, copy)) = group.restart(task, price, &mut sight) else { continue };
             // By the mean time, a chain of attempts that start again is never worse, wherever progress shows what remains.
-            let by_value = sight.scale.known_from >= 1.0 || !sight.is_trusted;
-            let Some(value) = group.restart(task, &mut sight) else { continue };
-            let pays = !by_value || look::running(task, cluster).count() == 1 && value.at(price) > 0.0;
+            let by_value = sight.scale.known_from >= 1.0;
+            // A copy gets the next free slot, if others are in use.
+            let copy = copy.filter(|_| cluster.running_attempts() > 1);
+            let beside = copy.map_or(0.0, |copy| copy.at(price).max(0.0));
+            let pays = !by_value || look::running(task, cluster).count() == 1 && value.at(price) > beside;
             let Some(oldest) = oldest.filter(|_| is_unknown && pays && sight.is_old(task)) else { continue };
             if round.may_start(task) && round.replace(oldest) {
                 round.because(|| {

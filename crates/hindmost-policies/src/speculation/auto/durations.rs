@@ -3,6 +3,9 @@
 //! For each kind of phase, the durations of first attempts, relative to their stated mean, are compared with the stated distributions
 //! (`observed`). Once they differ beyond chance, the observed distribution takes their place, with the stated one as [`WEIGHT`]
 //! observations. Later attempts of a task don't count: tasks get them because they take long.
+//!
+//! Where durations are not stated but learned, as in live runs, the observed ones count from the first on, with a Pareto distribution of tail
+//! index [`TAIL`] as [`WEIGHT`] observations: an attempt that is older than others have become is expected to take as long again.
 
 use hindmost_math::distribution::Distribution;
 use rustc_hash::FxHashMap;
@@ -18,6 +21,8 @@ const FEWEST: f64 = 10.0;
 const GROWTH: f64 = 1.25;
 /// Durations differ from the stated ones beyond so many standard deviations: by chance one of 1 000 comparisons finds that.
 const DIFFERENT: f64 = 3.5;
+/// The Pareto tail index that is assumed of durations of which none is stated.
+const TAIL: f64 = 2.0;
 /// Number of equally likely values that stand for a distribution.
 const VALUES: u32 = 200;
 
@@ -26,8 +31,16 @@ const VALUES: u32 = 200;
 pub(super) struct Learned {
     /// Their distribution, with the mean 1.
     pub(super) durations: Distribution,
-    /// Their mean, relative to the stated one.
-    pub(super) mean: f64,
+    /// Their mean, relative to the stated one or in units of `unit`.
+    mean: f64,
+    unit: Option<f64>,
+}
+
+impl Learned {
+    /// Returns the mean in seconds of a phase for which this one is stated.
+    pub(super) fn mean(&self, stated: f64) -> f64 {
+        self.mean * self.unit.unwrap_or(stated)
+    }
 }
 
 /// The durations of one kind.
@@ -39,9 +52,23 @@ struct OfKind {
     /// What was stated for the last of them, its mean, and its tail in units of that.
     last: Option<(Distribution, f64, Tail)>,
     attempts: f64,
+    /// In seconds, where durations are not stated: the mean that was known when the first of these attempts ended.
+    unit: Option<f64>,
     /// Number of attempts at which they are compared next.
     next: f64,
     learned: Option<Learned>,
+}
+
+impl OfKind {
+    /// Returns what is known of a duration in the units of the kind, from what is known of it in a mean.
+    fn in_units(&self, known: Known, mean: f64) -> Known {
+        let factor = self.unit.map_or(1.0, |unit| mean / unit);
+        match known {
+            Known::Exactly(time) => Known::Exactly(time * factor),
+            Known::About { time, within } => Known::About { time: time * factor, within },
+            Known::Above(time) => Known::Above(time * factor),
+        }
+    }
 }
 
 /// The durations of all kinds.
@@ -53,21 +80,30 @@ pub(super) struct Durations {
 }
 
 impl Durations {
-    /// Notes how long the first attempt of a task took, in means of the stated distribution.
-    pub(super) fn note(&mut self, kind: u64, known: Known, stated: &Distribution, mean: f64) {
+    /// Notes how long the first attempt of a task took, in means of the stated distribution. `is_stated` is false if that was learned.
+    pub(super) fn note(&mut self, kind: u64, known: Known, stated: (&Distribution, f64), is_stated: bool) {
+        let (durations, mean) = stated;
         let of_kind = self.kinds.entry(kind).or_insert_with(|| OfKind {
             observed: Observed::NONE,
             stated: Tail::of(|_| 0.0),
             last: None,
             attempts: 0.0,
-            next: FEWEST,
+            unit: (!is_stated).then_some(mean),
+            next: if is_stated { FEWEST } else { 1.0 },
             learned: None,
         });
         of_kind.attempts += 1.0;
-        let last = of_kind.last.take().filter(|(last, of, _)| *of == mean && last == stated);
-        let last = last.unwrap_or_else(|| (stated.clone(), mean, Tail::of(|x| stated.survival(x * mean))));
-        of_kind.stated.mix(&last.2, 1.0 / of_kind.attempts);
-        of_kind.last = Some(last);
+        if of_kind.unit.is_none() {
+            let last = of_kind.last.take().filter(|(last, of, _)| *of == mean && last == durations);
+            let tail = |x: f64| durations.survival(x * mean);
+            let last = last.unwrap_or_else(|| (durations.clone(), mean, Tail::of(tail)));
+            of_kind.stated.mix(&last.2, 1.0 / of_kind.attempts);
+            of_kind.last = Some(last);
+        } else if of_kind.attempts == 1.0 {
+            // With the mean 1 the least duration is 1 − 1/TAIL.
+            of_kind.stated = Tail::of(|x| ((1.0 - 1.0 / TAIL) / x).powf(TAIL).min(1.0));
+        }
+        let known = of_kind.in_units(known, mean);
         add(&mut of_kind.observed, known);
         if of_kind.attempts >= of_kind.next {
             of_kind.next = GROWTH * of_kind.attempts;
@@ -80,20 +116,22 @@ impl Durations {
         std::mem::take(&mut self.due)
     }
 
-    /// Compares the durations of a kind. `running` are those of first attempts that run. Returns true if others have been learned.
-    pub(super) fn compare(&mut self, kind: u64, running: impl Iterator<Item = Known>) -> bool {
+    /// Compares the durations of a kind. `running` are those of first attempts that run, and the mean that is stated for each. Returns true if
+    /// others have been learned.
+    pub(super) fn compare(&mut self, kind: u64, running: impl Iterator<Item = (Known, f64)>) -> bool {
         let Some(of_kind) = self.kinds.get_mut(&kind) else { return false };
         let mut observed = of_kind.observed.clone();
-        running.for_each(|known| add(&mut observed, known));
+        running.for_each(|(known, mean)| add(&mut observed, of_kind.in_units(known, mean)));
+        let is_stated = of_kind.unit.is_none();
         let is_as_stated = of_kind.learned.is_none() && observed.distance(&of_kind.stated) < DIFFERENT;
-        if is_as_stated || observed.ended() < FEWEST {
+        if is_stated && (is_as_stated || observed.ended() < FEWEST) {
             return false;
         }
         let tail = observed.tail(&of_kind.stated, WEIGHT);
         let values = (0..VALUES).map(|part| tail.exceeded_with((f64::from(part) + 0.5) / f64::from(VALUES)));
         let Ok(durations) = Distribution::empirical(values.collect()) else { return false };
         let mean = durations.mean();
-        of_kind.learned = Some(Learned { durations: durations.with_mean(1.0), mean });
+        of_kind.learned = Some(Learned { durations: durations.with_mean(1.0), mean, unit: of_kind.unit });
         true
     }
 
@@ -121,7 +159,7 @@ mod tests {
         let (mut all, mut draw) = (Durations::default(), Draw(5));
         for _ in 0..400 {
             let time = durations.quantile((draw.below(1 << 30) as f64 + 0.5) / f64::from(1 << 30));
-            all.note(1, if time > 5.0 { Known::Above(5.0) } else { Known::Exactly(time) }, &stated, 1.0);
+            all.note(1, if time > 5.0 { Known::Above(5.0) } else { Known::Exactly(time) }, (&stated, 1.0), true);
             for kind in all.due() {
                 all.compare(kind, std::iter::empty());
             }

@@ -5,6 +5,7 @@ use hindmost_math::distribution::Distribution;
 use hindmost_math::shapes::{ShapeNumber, Shapes};
 use rustc_hash::FxHashMap;
 
+use super::chain::{best_limit, chain_survival};
 use super::share::survival;
 use super::survival::Survival;
 
@@ -17,9 +18,6 @@ const STEP: f64 = 1.1;
 /// Speeds are rounded to steps, each this many times the last one.
 const SPEED_STEP: f64 = 1.05;
 
-/// Mean shares are rounded up to steps of one in so many.
-const SHARE_STEPS: f64 = 20.0;
-
 /// The share of its work after which a remaining time counts as known at the earliest: with 0, starting again would cost nothing.
 const EARLIEST: f64 = 0.05;
 
@@ -28,9 +26,6 @@ const QUARTILES: [f64; 2] = [0.25, 0.75];
 
 /// Number of classes of durations of a first attempt that does not run any more.
 const STRATA: u32 = 8;
-
-/// Number of quantiles among which the age to start again is sought.
-const QUANTILES: u32 = 200;
 
 /// A new copy's time until its task is done, if it takes the usual course.
 #[derive(Clone, Debug)]
@@ -112,8 +107,6 @@ pub(super) struct Fresh {
     unknown_on: FxHashMap<[i32; 2], Survival>,
     /// Chains on nodes of other speeds, by the step of the speed.
     chain_on: FxHashMap<i32, Box<Copy>>,
-    /// The ages at which first attempts start again, by the step of the mean share of their durations that copies have in common.
-    again: FxHashMap<u32, f64>,
     /// The same as `unknown` if they start again in time.
     young: FxHashMap<i32, Survival>,
     /// Fresh copies of tasks whose copies have a share in common, by the share and what is known of the first attempt.
@@ -161,7 +154,6 @@ impl Fresh {
             unknown: FxHashMap::default(),
             unknown_on: FxHashMap::default(),
             chain_on: FxHashMap::default(),
-            again: FxHashMap::default(),
             young: FxHashMap::default(),
             common: FxHashMap::default(),
             common_left: FxHashMap::default(),
@@ -331,32 +323,6 @@ impl Fresh {
         self.durations.survival_quantile((1.0 - quantile) * self.survival(least)).max(least)
     }
 
-    /// Returns the age at which the first attempt of a task whose copies have the mean share W of their durations in common starts again:
-    /// S·τ with the τ that minimises
-    ///
-    /// ```text
-    /// E[x; x ≤ τ] + q·(S·τ + W·E[x | x > τ] + 1 − W),   q = P(x > τ)
-    /// ```
-    ///
-    /// the mean time until the task is done if it starts again once. Infinite if that never pays.
-    pub(super) fn starts_again_with(&mut self, mean_share: f64) -> f64 {
-        let step = (mean_share * SHARE_STEPS).ceil();
-        let Fresh { durations, known_from, again, .. } = self;
-        *again.entry(step as u32).or_insert_with(|| {
-            let (common, share) = (step / SHARE_STEPS, known_from.max(EARLIEST));
-            let mean = |limit: f64| {
-                let over = durations.survival(limit);
-                let within = durations.limited_expectation(limit) - limit * over;
-                within + over * (share * limit + 1.0 - common) + common * (1.0 - within)
-            };
-            let quantiles = (1..QUANTILES).map(|part| durations.quantile(f64::from(part) / f64::from(QUANTILES)));
-            let best = quantiles
-                .map(|limit| (limit, mean(limit)))
-                .fold((f64::INFINITY, 1.0 - 1e-6), |best, one| if one.1 < best.1 { one } else { best });
-            share * best.0
-        })
-    }
-
     /// Returns the next age at which an attempt of this age should be looked at again if nothing happens before, in E. `starts_again` is
     /// the age at which it may start again.
     pub(super) fn next_age(&self, age: f64, starts_again: f64) -> f64 {
@@ -380,43 +346,6 @@ fn step_of(age: f64) -> i32 {
 /// Returns the age at which a step begins.
 fn value_of(step: i32) -> f64 {
     if step == i32::MIN { 0.0 } else { STEP.powi(step) }
-}
-
-/// Returns the limit τ such that an attempt that takes longer should start again once that is known, at the age S·τ, and the mean time
-/// V = (E\[x; x ≤ τ] + q·S·τ)/(1 − q), q = P(x > τ), until an attempt has finished then. Infinite, with the mean 1, if starting again
-/// never pays.
-fn best_limit(durations: &Distribution, share: f64) -> (f64, f64) {
-    let mut best = (f64::INFINITY, 1.0);
-    for quantile in 1..QUANTILES {
-        let limit = durations.quantile(f64::from(quantile) / f64::from(QUANTILES));
-        let over = durations.survival(limit);
-        if over >= 1.0 || limit <= 0.0 {
-            continue;
-        }
-        let within = durations.limited_expectation(limit) - limit * over;
-        let mean = (within + over * share * limit) / (1.0 - over);
-        if mean < best.1 * (1.0 - 1e-6) {
-            best = (limit, mean);
-        }
-    }
-    best
-}
-
-/// Returns P(T > t) for the chain of attempts that start again at the age `stint` if they take longer than the limit, which has the
-/// probability `over`.
-fn chain_survival(durations: &Distribution, (limit, over): (f64, f64), stint: f64, time: f64) -> f64 {
-    let (mut sum, mut reached, mut left) = (0.0, 1.0, time.max(0.0));
-    // The attempt that is not started again takes longer than what is left of the time.
-    while reached > 1e-6 {
-        sum += reached * (durations.survival(left.min(limit)) - over).max(0.0);
-        reached *= over;
-        if left < stint || stint <= 0.0 {
-            // All attempts after this one begin later.
-            return (sum + reached).min(1.0);
-        }
-        left -= stint;
-    }
-    sum.min(1.0)
 }
 
 /// The durations and the share S of a table.

@@ -312,9 +312,7 @@ impl Sight<'_> {
     /// True if the oldest attempt of a task is so old that a fresh one is expected to end sooner.
     pub(super) fn is_old(&self, id: TaskId) -> bool {
         let limit = self.starts_again * (1.0 - 1e-9);
-        let first = self.tasks.first_copy(id).filter(|_| !self.is_trusted);
-        let may = |attempt: &&Attempt| first.is_none_or(|first| first == attempt.id().copy);
-        running(id, self.cluster).filter(may).any(|attempt| self.age_of(attempt) >= limit)
+        running(id, self.cluster).any(|attempt| self.age_of(attempt) >= limit)
     }
 }
 
@@ -395,7 +393,7 @@ impl Group {
 
     /// Returns what a copy of a task would be worth now on a node.
     pub(super) fn offer(&self, id: TaskId, node: NodeId, price: f64, sight: &mut Sight<'_>) -> Option<Offer> {
-        self.judged(id, sight, |judged, (all, guard), sight| {
+        self.judged(id, sight, |judged, (_, guard), sight| {
             let from = sight.copy_from(id, judged.copies, guard.as_ref());
             from.filter(|from| *from <= sight.cluster.now())?;
             let speed = sight.cluster.node(node).map_or(1.0, Node::speed);
@@ -404,8 +402,6 @@ impl Group {
                     let usual = sight.fresh.chain.mean;
                     judged.offer(sight.fresh.chain_on(speed), usual, price)
                 }
-                // While jobs wait, an attempt of unknown remaining time starts again rather than get a rival for the slots.
-                Some(_) if sight.waits && all.iter().all(|(_, one)| one.step.is_none()) => return None,
                 Some(guard) => judged.offer(&guard.copy(sight.fresh).on(speed), f64::INFINITY, price),
             })
         })
@@ -414,21 +410,26 @@ impl Group {
     /// Returns the copy of a task that is stopped first, and what it is worth.
     pub(super) fn crowded(&self, id: TaskId, sight: &mut Sight<'_>) -> Option<(AttemptId, Value)> {
         self.judged(id, sight, |judged, (all, guard), sight| {
-            if guard.is_some() && !sight.waits {
-                return None;
-            }
             let (worst, left) = sight.worst_copy(all, guard.as_ref())?;
-            let usual = if guard.is_some() { f64::INFINITY } else { sight.fresh.chain.mean };
-            Some((worst, judged.kept(&left, sight.fresh.chain.held, usual)))
+            // As when it started.
+            let (held, usual) = match guard {
+                None => (sight.fresh.chain.held, sight.fresh.chain.mean),
+                Some(_) => (sight.fresh.single.held, f64::INFINITY),
+            };
+            Some((worst, judged.kept(&left, held, usual)))
         })
     }
 
-    /// Returns what starting the only attempt of a task again is worth.
-    pub(super) fn restart(&self, id: TaskId, sight: &mut Sight<'_>) -> Option<Value> {
+    /// Returns what starting the only attempt of a task again is worth, and what a copy beside it would be worth if copies of the task may be
+    /// slow together.
+    pub(super) fn restart(&self, id: TaskId, price: f64, sight: &mut Sight<'_>) -> Option<(Value, Option<Value>)> {
         self.judged(id, sight, |judged, (_, guard), sight| {
             Some(match guard {
-                None => judged.restart(&sight.fresh.chain.survival),
-                Some(guard) => judged.restart(&guard.again(sight.fresh)),
+                None => (judged.restart(&sight.fresh.chain.survival), None),
+                Some(guard) => {
+                    let copy = judged.offer(&guard.copy(sight.fresh), f64::INFINITY, price).value;
+                    (judged.restart(&guard.again(sight.fresh)), Some(copy))
+                }
             })
         })
     }

@@ -30,6 +30,11 @@ impl Reveals {
         self.0.entry(kind).or_insert_with(|| OfKind { shares: VecDeque::new(), known_from: 1.0 });
     }
 
+    /// True if the durations of a kind are learned.
+    pub(super) fn is_learned(&self, kind: u64) -> bool {
+        self.0.contains_key(&kind)
+    }
+
     /// Notes that the remaining time of an attempt is known after this share of its work; 1 if it never was.
     pub(super) fn note(&mut self, kind: u64, share: f64) {
         let Some(known) = self.0.get_mut(&kind) else { return };

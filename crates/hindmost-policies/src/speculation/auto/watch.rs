@@ -41,8 +41,9 @@ impl Lessons {
         let kind = kind(id.0, id.1, cluster).unwrap_or_default();
         let known_from = self.scale(phase, kind, knowledge).known_from;
         let learned = self.durations.of(kind);
-        let (durations, mean) = learned.map_or((phase.durations(), 1.0), |learned| (&learned.durations, learned.mean));
-        Class { table: self.tables.make(durations, known_from), kind, mean: mean * phase.mean() }
+        let (durations, mean) = learned
+            .map_or((phase.durations(), phase.mean()), |learned| (&learned.durations, learned.mean(phase.mean())));
+        Class { table: self.tables.make(durations, known_from), kind, mean }
     }
 
     /// Prepares looks at a phase.
@@ -62,13 +63,15 @@ impl Lessons {
         let scale = Scale { mean, ..self.scale(phase, kind, knowledge) };
         let (fresh, share) = (self.tables.get(table)?, share::mean(self.shares.of(kind)));
         let is_trusted = share < share::TRUSTED;
+        // Where copies may be slow together and progress will show what remains, that is waited for, unless no slot will come free.
+        let may_start_again = is_trusted || scale.known_from >= 1.0 || cluster.running_attempts() <= 1;
         Some(Sight {
             id,
             cluster,
             phase,
             scale,
             predictions: &self.predictions,
-            starts_again: if is_trusted { fresh.starts_again } else { fresh.starts_again_with(share) },
+            starts_again: if may_start_again { fresh.starts_again } else { f64::INFINITY },
             is_trusted,
             fresh,
             shares: &mut self.shares,
@@ -123,7 +126,7 @@ impl Auto {
                 let scale = self.lessons.scale(stated, kind, knowledge);
                 let tasks = group.tasks.keys().map(|index| TaskId { job: *job, phase: *phase, index: *index });
                 let firsts = tasks.filter_map(|task| cluster.attempt(AttemptId { task, copy: 0 }));
-                running.extend(firsts.map(|first| watched::duration(first, scale, cluster)));
+                running.extend(firsts.map(|first| (watched::duration(first, scale, cluster), scale.mean)));
             }
             if self.lessons.durations.compare(kind, running.into_iter()) {
                 self.changed.extend(self.groups.keys());

@@ -1,11 +1,20 @@
 //! What `auto` learns during a run: how far off predictions are, how long attempts take, and what else a job waits for.
 
+use std::collections::BTreeMap;
+
+use hindmost_core::ids::AttemptId;
+use hindmost_core::record::{Change, Decision};
+use hindmost_core::time::Time;
 use hindmost_sim::testing::World;
 
 /// Jobs of 30 tasks on 60 machines, one every 1.5 s: a load of a third.
-fn jobs(mut world: World, duration: &str) -> World {
+fn jobs(world: World, duration: &str) -> World {
+    jobs_every(1.5, world, duration)
+}
+
+fn jobs_every(seconds: f64, mut world: World, duration: &str) -> World {
     for job in 0..40 {
-        world = world.job(&format!("job-{job}")).at(1.5 * f64::from(job)).drawn(30, duration);
+        world = world.job(&format!("job-{job}")).at(seconds * f64::from(job)).drawn(30, duration);
     }
     world.seed(5)
 }
@@ -41,6 +50,22 @@ fn stragglers_that_are_not_stated_are_learned() {
     assert!((to_none(&world, "sda") - 1.0).abs() < 1e-9);
     let found = to_none(&world, "auto");
     assert!(found < 0.8, "{found}");
+}
+
+/// What speaks for a copy when it starts still does when nothing has happened since, also where copies have a part in common.
+#[test]
+fn no_copy_is_stopped_when_it_starts() {
+    let world = jobs_every(0.55, World::machines(60).knowledge("progress(0.3)").correlation(0.25), PARETO);
+    let mut started: BTreeMap<AttemptId, Time> = BTreeMap::new();
+    for record in world.run("auto").records {
+        match record.change {
+            Change::Decision(Decision::Start { attempt, .. }) => {
+                started.insert(attempt, record.at);
+            }
+            Change::Decision(Decision::Stop { attempt, .. }) => assert!(started[&attempt] < record.at, "{attempt:?}"),
+            _ => {}
+        }
+    }
 }
 
 #[test]

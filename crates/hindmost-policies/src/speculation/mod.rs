@@ -22,6 +22,7 @@ mod lagging;
 pub mod late;
 pub mod mantri;
 pub mod mantri_osdi;
+pub mod mcp;
 mod node_progress;
 pub mod pace;
 mod progress_rates;

@@ -129,6 +129,28 @@ pub const RISKI: Source = Source {
     ],
 };
 
+/// The source of `mcp`.
+pub const MCP: Source = Source {
+    work: "Chen, Liu & Xiao, Improving MapReduce Performance Using Smart Speculative Execution Strategy, IEEE Transactions on \
+        Computers 63(4), 2014",
+    section: "MCP: selection of slow tasks, remaining time, cost-benefit model, slow nodes",
+    basis: "The paper's text was not at hand. Its abstract was: it names progress rate and process bandwidth within a phase, the \
+        moving average, a cost-benefit model with the load of the cluster, data locality and data skew. Formulas and numbers \
+        are given from memory.",
+    deviations: &[
+        "min_age is 0 by default, because durations in a scenario may have any scale. In the paper, an attempt must have \
+            run for one minute: mcp(min_age=60).",
+        "A phase is one stage of progress. In the paper, map and reduce tasks have several, which are compared and predicted \
+            separately.",
+        "A rate is known once the progress model reveals the attempt's end, and changes when another end is reported. With the \
+            progress model age no rate is known, and no backup starts.",
+        "An attempt is slow below the mean of its phase, and a node below the 25th percentile of nodes, as in LATE. The \
+            paper's thresholds were not at hand.",
+        "A backup starts on any node that is not slow, near the task's input if that is known. In the paper it is the node that \
+            requests a task.",
+    ],
+};
+
 /// The source of `mantri`.
 pub const MANTRI: Source = Source {
     work: "Ananthanarayanan et al., Reining in the Outliers in Map-Reduce Clusters using Mantri, OSDI 2010",

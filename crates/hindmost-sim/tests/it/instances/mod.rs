@@ -162,6 +162,7 @@ files! {
     locality
     mantri
     mantri_osdi
+    mcp
     none
     outages
     auto

@@ -66,5 +66,9 @@ fn no_policy_looks_at_everything_in_each_round() {
             }
         }
     }
-    assert!(wrong.is_empty(), "these policies look up more for each record on a larger cluster: {wrong:#?}");
+    assert!(
+        wrong.is_empty(),
+        "these policies look up more for each record on a larger cluster: {wrong:#?}\nA round may look only at what has changed: see \
+         \"Which index to use\" in CONTRIBUTING.md."
+    );
 }

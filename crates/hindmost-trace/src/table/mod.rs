@@ -108,7 +108,7 @@ fn is_comment(line: &str) -> bool {
 
 /// Returns whether a line only rules off the header or the rows, as databases and Markdown do: `|---|:--:|`, `----+----`, `+----+----+`.
 fn is_rule(line: &str) -> bool {
-    line.contains("--") && line.bytes().all(|byte| b"-+|: ".contains(&byte))
+    line.bytes().all(|byte| b"-+|: ".contains(&byte)) && line.contains("--")
 }
 
 /// Returns the names in the array that is the first line of a text, if that is one of texts.

@@ -24,7 +24,11 @@ impl Fields {
     pub(crate) fn get(&self, at: usize) -> &str {
         let Some(&end) = self.ends.get(at) else { return "" };
         let start = at.checked_sub(1).map_or(0, |before| self.ends[before] + 1);
-        self.text[start..end].trim()
+        let field = &self.text[start..end];
+        // Most fields have no blanks to look for.
+        let is_dark = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_graphic);
+        let bytes = field.as_bytes();
+        if is_dark(bytes.first()) && is_dark(bytes.last()) { field } else { field.trim() }
     }
 
     /// Removes all fields.
@@ -48,9 +52,9 @@ impl Fields {
     /// Splits a row. With a comma or semicolon as delimiter, a field may be in quotes.
     pub(crate) fn split(&mut self, row: &str, delimiter: char) {
         self.clear();
-        if !may_be_quoted(delimiter) || !row.contains('"') {
+        if !may_be_quoted(delimiter) || memchr::memchr(b'"', row.as_bytes()).is_none() {
             self.text.push_str(row);
-            self.ends.extend(row.match_indices(delimiter).map(|(at, _)| at));
+            self.ends.extend(memchr::memchr_iter(delimiter as u8, row.as_bytes()));
             self.ends.push(row.len());
             return;
         }
@@ -108,7 +112,7 @@ impl Joined {
     /// Adds a line. Returns the row that it completes; `None` if the row continues on the next line. A row that
     /// continues for too long is returned as it is.
     pub(crate) fn add<'a>(&'a mut self, line: &'a str, delimiter: char) -> Option<&'a str> {
-        let is_odd = may_be_quoted(delimiter) && line.matches('"').count() % 2 == 1;
+        let is_odd = may_be_quoted(delimiter) && memchr::memchr_iter(b'"', line.as_bytes()).count() % 2 == 1;
         if self.lines == 0 && !is_odd {
             return Some(line);
         }

@@ -26,7 +26,7 @@ pub(crate) fn each(
             Body::Whole(bytes) if bytes.trim_ascii().is_empty() => {}
             Body::Whole(bytes) => {
                 let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-                let text = String::from_utf8_lossy(bytes);
+                let text = std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
                 collector.issues.is_repaired = matches!(text, Cow::Owned(_));
                 take(collector, line.number, &text, line.terminated)?;
             }

@@ -7,6 +7,9 @@ const KILO: f64 = 1024.0;
 /// Times and durations further from 0 than this, in seconds, count as unknown: the year 10000.
 const FAR: f64 = 253_402_300_800.0;
 
+/// Powers of ten; whole numbers of as many digits are as exact as these.
+const POWERS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
 /// Words by which tools say that there is no value.
 const NO_VALUES: [&str; 9] = ["none", "null", "nan", "nat", "n/a", "na", "unknown", "undefined", "\\n"];
 
@@ -127,14 +130,30 @@ pub(crate) fn number(text: &str) -> Option<f64> {
     if !text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+' | b'e' | b'E')) {
         return None;
     }
-    text.parse().ok().filter(|x: &f64| x.is_finite())
+    real(text).filter(|x| x.is_finite())
+}
+
+/// Parses a number as the standard library does. One of few digits is the quotient of two exact numbers, which takes a third of the time.
+fn real(text: &str) -> Option<f64> {
+    let (mut digits, mut after_point) = (0_u64, None);
+    for byte in text.bytes() {
+        match byte {
+            b'0'..=b'9' if text.len() < POWERS.len() => {
+                digits = 10 * digits + u64::from(byte - b'0');
+                after_point = after_point.map(|count| count + 1);
+            }
+            b'.' if after_point.is_none() && text.len() > 1 => after_point = Some(0),
+            _ => return text.parse().ok(),
+        }
+    }
+    (!text.is_empty()).then(|| digits as f64 / POWERS[after_point.unwrap_or(0)])
 }
 
 /// Parses an amount of bytes: a number, with or without a unit (`1.5 GB`, `12kB`, `3MiB`). A kilobyte has 1024 bytes.
 pub(crate) fn bytes(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let amount: f64 = text[..digits].parse().ok()?;
+    let amount = real(&text[..digits])?;
     let power = match text[digits..].trim().to_ascii_lowercase().as_str() {
         "" | "b" | "bytes" | "byte" => 0,
         "k" | "kb" | "kib" => 1,
@@ -158,7 +177,7 @@ fn clock(text: &str) -> Option<f64> {
     let mut seconds = 0.0;
     let mut parts = 0;
     for part in rest.split(':') {
-        seconds = seconds * 60.0 + part.trim().parse::<f64>().ok().filter(|x| x.is_finite() && *x >= 0.0)?;
+        seconds = seconds * 60.0 + real(part.trim()).filter(|x| x.is_finite() && *x >= 0.0)?;
         parts += 1;
     }
     (2..=3).contains(&parts).then_some(f64::from(days) * 86_400.0 + seconds)
@@ -187,11 +206,11 @@ fn worded(text: &str) -> Option<f64> {
 /// instead of `T`, a comma before the fraction; the zone is `Z`, `UTC` or an offset. A time without a zone counts as UTC.
 fn date_and_time(text: &str) -> Option<f64> {
     let text = text.trim_matches('"');
-    let whole = |from: usize, to: usize| -> Option<i64> {
-        let digits = text.get(from..to)?;
-        if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
-    };
     let bytes = text.as_bytes();
+    let whole = |from: usize, to: usize| -> Option<i64> {
+        let digit = |byte: &u8| byte.is_ascii_digit().then(|| i64::from(byte - b'0'));
+        bytes.get(from..to)?.iter().try_fold(0, |whole, byte| Some(10 * whole + digit(byte)?))
+    };
     let separator = *bytes.get(4)?;
     if !matches!(separator, b'-' | b'/') || *bytes.get(7)? != separator {
         return None;
@@ -212,9 +231,10 @@ fn date_and_time(text: &str) -> Option<f64> {
     seconds += (hour * 3600 + minute * 60) as f64;
     let mut rest = text.get(16..)?;
     if let Some(tail) = rest.strip_prefix(':') {
-        let digits = tail.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',').unwrap_or(tail.len());
+        let is_other = |byte: u8| !byte.is_ascii_digit() && byte != b'.' && byte != b',';
+        let digits = tail.bytes().position(is_other).unwrap_or(tail.len());
         let text = &tail[..digits];
-        let second: f64 = if text.contains(',') { text.replace(',', ".").parse() } else { text.parse() }.ok()?;
+        let second = if text.contains(',') { real(&text.replace(',', ".")) } else { real(text) }?;
         if second >= 61.0 {
             return None;
         }
@@ -267,10 +287,15 @@ mod tests {
             ("1700000000000000000", 1.7e9),
             ("1.7e12", 1.7e9),
             ("-5", -5.0),
+            ("1699999999.123", 1_699_999_999.123),
+            ("0.1234567890123456789", 0.123_456_789_012_345_68),
+            (".5", 0.5),
+            ("5.", 5.0),
         ] {
             assert_eq!(time(text, None), Some(seconds), "{text}");
         }
         assert_eq!(time("2500", Some(Unit::Milliseconds)), Some(2.5));
+        assert_eq!(["", ".", "1.2.3", "1,5"].map(|text| time(text, None)), [None; 4]);
     }
 
     #[test]

@@ -20,9 +20,9 @@ static THREADS: AtomicUsize = AtomicUsize::new(0);
 /// The most threads that help with one log.
 const MOST_HELPERS: usize = 7;
 
-/// The most attempts of the recordings that wait for a helper, about. That is half of what a reader of rows holds, which it finishes at a
-/// time, so that helpers have work while more of the log is read.
-const MOST_WAITING: usize = 1 << 18;
+/// The most bytes of the recordings that wait for a helper, about: enough for helpers to have work while a reader of rows fills half of what
+/// it holds.
+const MOST_WAITING: usize = 24 << 20;
 
 /// Diagnoses recordings.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ pub(crate) struct Diagnosing {
     added: usize,
     /// Recordings that wait for a helper; `None` before the first helper starts.
     queue: Option<Sender<Recording>>,
-    /// The attempts of these recordings, and of those that helpers diagnose.
+    /// The bytes of these recordings, and of those that helpers diagnose.
     waiting: Arc<AtomicUsize>,
     /// Threads that count among [`THREADS`].
     helpers: Vec<JoinHandle<()>>,
@@ -54,13 +54,13 @@ impl Diagnosing {
         if self.added == 2 {
             self.start();
         }
-        let attempts = attempts_of(&recording);
-        let is_little = |waiting: usize| waiting == 0 || waiting + attempts <= MOST_WAITING;
+        let bytes = bytes_of(&recording);
+        let is_little = |waiting: usize| waiting == 0 || waiting + bytes <= MOST_WAITING;
         let queue = self.queue.as_ref().filter(|_| is_little(self.waiting.load(Ordering::Relaxed)));
         let not_taken = match queue {
             None => Some(recording),
             Some(queue) => {
-                self.waiting.fetch_add(attempts, Ordering::Relaxed);
+                self.waiting.fetch_add(bytes, Ordering::Relaxed);
                 queue.send(recording).err().map(|not_sent| not_sent.0)
             }
         };
@@ -117,8 +117,10 @@ impl Drop for Diagnosing {
     }
 }
 
-fn attempts_of(recording: &Recording) -> usize {
-    recording.phases.iter().map(|phase| phase.rows.len()).sum()
+/// The bytes of what a recording has most of. A small job has as many nodes as tasks, and ran beside many others.
+fn bytes_of(recording: &Recording) -> usize {
+    let rows = recording.phases.iter().map(|phase| size_of_val(&phase.rows[..])).sum::<usize>();
+    rows + size_of_val(&recording.executors[..]) + size_of_val(&recording.slots_left[..])
 }
 
 fn help(recordings: &Mutex<Receiver<Recording>>, details: bool, waiting: &AtomicUsize, found: &Mutex<Vec<Diagnosis>>) {
@@ -126,7 +128,7 @@ fn help(recordings: &Mutex<Receiver<Recording>>, details: bool, waiting: &Atomic
         let next = recordings.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(recording) = next else { return };
         let one = diagnose_with(&recording, details);
-        waiting.fetch_sub(attempts_of(&recording), Ordering::Relaxed);
+        waiting.fetch_sub(bytes_of(&recording), Ordering::Relaxed);
         found.lock().unwrap_or_else(PoisonError::into_inner).push(one);
     }
 }

@@ -165,6 +165,8 @@ impl Shared {
         left.push((from, slots_at(&cluster.there, from) - others_at_begin));
         left.extend(others.chain(joins));
         left[1..].sort_by(|a, b| a.0.total_cmp(&b.0));
+        // Many of them wait for a diagnosis.
+        left.shrink_to_fit();
         left
     }
 }

@@ -5,10 +5,10 @@
 //! them, are at least as slow must be small. Where fewer than three others ran at the time, as on nodes with one or two slots, those just
 //! before and after it count too.
 
-use std::cell::LazyCell;
+use std::borrow::Cow;
+use std::cell::{LazyCell, OnceCell};
 
 use hindmost_math::statistics::{at_least, median, quantile};
-use rustc_hash::FxHashMap;
 
 use super::context::{BUSY, Context};
 use super::neighbours::{Neighbour, Neighbours};
@@ -32,7 +32,6 @@ const MOST_BUSY: f64 = 4.0;
 impl Neighbours {
     /// Collects the winners of an application whose inputs and slow nodes are known.
     pub fn of(context: &Context<'_>) -> Neighbours {
-        let mut by_machine: FxHashMap<u32, Vec<Neighbour>> = FxHashMap::default();
         let mut all = Vec::new();
         for (phase, _, row, slowness) in
             context.winners().filter(|(phase, number, ..)| !context.is_cold(*phase, *number))
@@ -40,38 +39,44 @@ impl Neighbours {
             let Some(machine) = context.machine(row) else { continue };
             let of_node = context.slowness_of_node(row).map_or(0.0, f64::ln);
             let slowness = slowness - context.by_input(phase, row) - of_node;
-            by_machine.entry(machine).or_default().push(Neighbour { start: row.start, end: row.end, slowness });
-            all.push(slowness);
+            all.push((machine, Neighbour { start: row.start, end: row.end, slowness }));
         }
-        for rows in by_machine.values_mut() {
-            rows.shrink_to_fit();
-            rows.sort_by(|a, b| a.start.total_cmp(&b.start));
-        }
-        all.shrink_to_fit();
-        all.sort_by(f64::total_cmp);
-        let mut distances: Vec<f64> = all.iter().map(|slowness| slowness.abs()).collect();
-        // The median distance from the middle of a normal distribution is 0.6745 standard deviations.
-        let spread = quantile(&mut distances, 0.5).unwrap_or(0.0) / 0.6745;
-        Neighbours { by_machine, all, spread, ..Neighbours::default() }
+        all.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.start.total_cmp(&b.1.start)));
+        Neighbours { all, by_start: OnceCell::new(), by_slowness: OnceCell::new() }
+    }
+
+    /// The winners on a machine, in the order of their starts.
+    fn on(&self, machine: u32) -> &[(u32, Neighbour)] {
+        let from = self.all.partition_point(|(other, _)| *other < machine);
+        let until = self.all.partition_point(|(other, _)| *other <= machine);
+        &self.all[from..until]
+    }
+
+    /// ln of the slowness of all, sorted, and its standard deviation from the middle of its distribution.
+    fn by_slowness(&self) -> &(Vec<f64>, f64) {
+        self.by_slowness.get_or_init(|| {
+            let mut all: Vec<f64> = self.all.iter().map(|(_, one)| one.slowness).collect();
+            all.sort_unstable_by(f64::total_cmp);
+            let mut distances: Vec<f64> = all.iter().map(|slowness| slowness.abs()).collect();
+            // The median distance from the middle of a normal distribution is 0.6745 standard deviations.
+            let spread = quantile(&mut distances, 0.5).unwrap_or(0.0) / 0.6745;
+            (all, spread)
+        })
     }
 
     /// The winners that ran on a machine mostly within a time.
-    fn within(&self, machine: u32, (from, to): (f64, f64)) -> impl Iterator<Item = &Neighbour> {
-        let rows = self.by_machine.get(&machine).map_or(&[][..], Vec::as_slice);
-        within(rows, |one| one, (from, to))
+    fn within(&self, machine: u32, time: (f64, f64)) -> impl Iterator<Item = &Neighbour> {
+        within(self.on(machine), time).map(|(_, one)| one)
     }
 
     /// The middle of ln of the slowness of winners that ran on other machines mostly within a time; `None` if too few did.
     fn elsewhere(&self, machine: u32, time: (f64, f64)) -> Option<f64> {
         let by_start = self.by_start.get_or_init(|| {
-            let mut all = Vec::with_capacity(self.all.len());
-            for (machine, rows) in &self.by_machine {
-                all.extend(rows.iter().map(|one| (*machine, *one)));
-            }
+            let mut all = self.all.clone();
             all.sort_unstable_by(|a, b| a.1.start.total_cmp(&b.1.start));
             all
         });
-        let others = within(by_start, |(_, one)| one, time).filter(|(other, _)| *other != machine);
+        let others = within(by_start, time).filter(|(other, _)| *other != machine);
         let mut slowness: Vec<f64> = others.map(|(_, one)| one.slowness).collect();
         (slowness.len() >= FEWEST).then(|| median(&mut slowness))?
     }
@@ -81,9 +86,10 @@ impl Neighbours {
         let mut own: Vec<f64> = of.iter().map(|one| one.slowness).collect();
         own.sort_by(f64::total_cmp);
         let from = |sorted: &[f64], slowness: f64| sorted.len() - sorted.partition_point(|one| *one < slowness);
-        let others = self.all.len().saturating_sub(own.len());
+        let (all, _) = self.by_slowness();
+        let others = all.len().saturating_sub(own.len());
         let chance = |slowness| {
-            let as_slow = from(&self.all, slowness).saturating_sub(from(&own, slowness));
+            let as_slow = from(all, slowness).saturating_sub(from(&own, slowness));
             (as_slow + 1) as f64 / (others + 1) as f64
         };
         of.iter().map(|one| chance(one.slowness)).collect()
@@ -91,14 +97,11 @@ impl Neighbours {
 }
 
 /// The winners, in the order of their starts, that ran mostly within a time.
-fn within<T>(rows: &[T], of: fn(&T) -> &Neighbour, (from, to): (f64, f64)) -> impl Iterator<Item = &T> {
+fn within(rows: &[(u32, Neighbour)], (from, to): (f64, f64)) -> impl Iterator<Item = &(u32, Neighbour)> {
     // One that is mostly within the time takes less than twice as long.
-    let first = rows.partition_point(|row| of(row).start < from - (to - from));
-    let last = rows.partition_point(|row| of(row).start < to);
-    rows[first..last.max(first)].iter().filter(move |row| {
-        let one = of(row);
-        one.overlap(from, to) > 0.5 * (one.end - one.start)
-    })
+    let first = rows.partition_point(|(_, one)| one.start < from - (to - from));
+    let last = rows.partition_point(|(_, one)| one.start < to);
+    rows[first..last.max(first)].iter().filter(move |(_, one)| one.overlap(from, to) > 0.5 * (one.end - one.start))
 }
 
 /// The chance that all tasks, or at least three quarters or half of them, are as slow as they are, where there is the chance that one is.
@@ -118,6 +121,10 @@ impl Neighbour {
 }
 
 impl Context<'_> {
+    fn neighbours(&self) -> &Neighbours {
+        self.neighbours.get_or_init(|| Neighbours::of(self))
+    }
+
     /// The other winners that ran on the node of an attempt mostly within a time, in the order of their starts.
     pub fn beside(&self, row: &AttemptRow, time: (f64, f64)) -> Vec<Neighbour> {
         let Some(machine) = self.machine(row) else { return Vec::new() };
@@ -128,15 +135,15 @@ impl Context<'_> {
             is_found |= is_itself;
             !is_itself
         };
-        self.neighbours.within(machine, time).filter(|one| is_other(one)).copied().collect()
+        self.neighbours().within(machine, time).filter(|one| is_other(one)).copied().collect()
     }
 
     /// ln of how many times as long other tasks took on the node of an attempt at its time, if chance hardly gives that, and if tasks
-    /// elsewhere were not as slow then.
-    pub fn busy(&self, row: &AttemptRow) -> Option<f64> {
+    /// elsewhere were not as slow then. `beside` are the other tasks there mostly at its time.
+    pub fn busy(&self, row: &AttemptRow, beside: &[Neighbour]) -> Option<f64> {
         let machine = self.machine(row)?;
-        let (tasks, windows) = self.windows(row);
-        let chances = LazyCell::new(|| self.neighbours.chances(&tasks));
+        let (tasks, windows) = self.windows(row, beside);
+        let chances = LazyCell::new(|| self.neighbours().chances(&tasks));
         let tests = windows.len() as f64;
         let shown = |(from, to): (usize, usize)| {
             let slowness = median(&mut tasks[from..to].iter().map(|one| one.slowness).collect::<Vec<f64>>());
@@ -148,17 +155,15 @@ impl Context<'_> {
             windows.into_iter().filter_map(shown).min_by(|one, other| one.0.total_cmp(&other.0))?;
         let start = tasks[from..to].iter().map(|one| one.start).fold(row.start, f64::min);
         let end = tasks[from..to].iter().map(|one| one.end).fold(row.end, f64::max);
-        let elsewhere = self.neighbours.elsewhere(machine, (start, end));
+        let elsewhere = self.neighbours().elsewhere(machine, (start, end));
         elsewhere.is_none_or(|elsewhere| elsewhere < slowness / 2.0).then_some(slowness)
     }
 
     /// Other tasks on the node of an attempt, and the ranges of them that may show whether it was busy: those at the time of the attempt
     /// if they are enough, or else these and some before and after it.
-    fn windows(&self, row: &AttemptRow) -> (Vec<Neighbour>, Vec<(usize, usize)>) {
-        let at_its_time = self.beside(row, (row.start, row.end));
-        if at_its_time.len() >= FEWEST {
-            let all = (0, at_its_time.len());
-            return (at_its_time, vec![all]);
+    fn windows<'b>(&self, row: &AttemptRow, beside: &'b [Neighbour]) -> (Cow<'b, [Neighbour]>, Vec<(usize, usize)>) {
+        if beside.len() >= FEWEST {
+            return (Cow::Borrowed(beside), vec![(0, beside.len())]);
         }
         let far = AROUND * row.seconds();
         let tasks = self.beside(row, (row.start - far, row.end + far));
@@ -170,21 +175,21 @@ impl Context<'_> {
         let windows =
             (first.saturating_sub(MOST_AROUND)..=first).flat_map(|from| ends.clone().map(move |to| (from, to)));
         let windows = windows.filter(|(from, to)| to - from >= FEWEST).collect();
-        (tasks, windows)
+        (Cow::Owned(tasks), windows)
     }
 
     /// When the node of an executor was busy: from, until, and how many times as long attempts took then. Tasks are looked at in
     /// groups of eight that started there one after the other. A group shows a busy node if its median is far above what chance
     /// gives.
     pub fn busy_times(&self, executor: u32) -> Vec<(f64, f64, f64)> {
-        let rows = self.machine_of(executor).and_then(|machine| self.neighbours.by_machine.get(&machine));
+        let neighbours = self.neighbours();
+        let rows = self.machine_of(executor).map_or(&[][..], |machine| neighbours.on(machine));
         // The standard error of the median of normal values with the spread of all tasks.
-        let by_chance = 1.25 * self.neighbours.spread / (GROUP as f64).sqrt();
-        let groups = rows.into_iter().flat_map(|rows| rows.chunks_exact(GROUP));
-        let busy = groups.filter_map(|group| {
-            let median = quantile(&mut group.iter().map(|one| one.slowness).collect::<Vec<f64>>(), 0.5)?;
+        let by_chance = 1.25 * neighbours.by_slowness().1 / (GROUP as f64).sqrt();
+        let busy = rows.chunks_exact(GROUP).filter_map(|group| {
+            let median = quantile(&mut group.iter().map(|(_, one)| one.slowness).collect::<Vec<f64>>(), 0.5)?;
             let is_busy = median >= FAR * by_chance.max(BUSY / 2.0);
-            is_busy.then(|| (group[0].start, group[GROUP - 1].start, median.exp().min(MOST_BUSY)))
+            is_busy.then(|| (group[0].1.start, group[GROUP - 1].1.start, median.exp().min(MOST_BUSY)))
         });
         busy.collect()
     }

@@ -1,14 +1,13 @@
 //! Finds out what explains durations in a whole application: first waves, inputs, slow nodes and busy times, one after the other.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hindmost_math::statistics::quantile;
 use hindmost_math::without::quantile_without;
-use rustc_hash::FxHashMap;
 
-use super::context::{ColdExcess, Context, FEWEST_ALIKE, Tested, has_later, machines, slowness_of};
+use super::context::{Context, FEWEST_ALIKE, Tested, has_later, machines, slowness_of};
 use super::inputs::inputs;
-use super::neighbours::Neighbours;
 use super::slow_nodes::{SlowNodes, slow_nodes_also_of_log};
 use super::typical::{Typical, first_ends};
 use crate::recording::Recording;
@@ -20,17 +19,22 @@ const MAY_BE_SLOW: f64 = 1.5;
 impl<'a> Context<'a> {
     /// Learns from all attempts of an application. Returns the slow nodes too.
     pub fn of(recording: &'a Recording, typical: &'a [Typical]) -> (Context<'a>, SlowNodes) {
+        let (mut context, slow) = Context::with_nodes(recording, typical);
+        context.perhaps_slow.clone_from(&slow.perhaps);
+        context.first_waves = context.first_waves();
+        context.first_wave = context.slowness_of_first_waves();
+        (context, slow)
+    }
+
+    /// Learns which inputs and nodes explain durations. Returns the slow nodes too.
+    pub(super) fn with_nodes(recording: &'a Recording, typical: &'a [Typical]) -> (Context<'a>, SlowNodes) {
         let (machines, names) = machines(recording);
-        let mut warm_from = vec![f64::INFINITY; recording.executors.len() + 1];
-        for (executor, end) in first_ends(recording.phases.iter().flat_map(|phase| &phase.rows)) {
-            warm_from[(executor as usize).min(recording.executors.len())] = end;
-        }
         let mut context = Context {
             recording,
             typical,
             tested: Tested::of(recording, (&machines, names)),
             machines,
-            warm_from,
+            warm_from: first_ends(recording.phases.iter().flat_map(|phase| &phase.rows), recording.executors.len()),
             slowness: recording.phases.iter().zip(typical).map(slowness_of).collect(),
             first_wave: 0.0,
             slow: BTreeMap::new(),
@@ -39,9 +43,9 @@ impl<'a> Context<'a> {
             fits: Vec::new(),
             has_later: recording.phases.iter().zip(typical).map(has_later).collect(),
             first_waves: Vec::new(),
-            neighbours: Neighbours::default(),
-            cold: ColdExcess::default(),
-            warming: FxHashMap::default(),
+            neighbours: OnceCell::new(),
+            cold: OnceCell::new(),
+            warming: OnceCell::new(),
         };
         (context.inputs, context.fits) = inputs(&context);
         let mut slow;
@@ -51,12 +55,6 @@ impl<'a> Context<'a> {
             (context.inputs, context.fits) = inputs(&context);
             (slow, context.slow) = slow_nodes_also_of_log(&context);
         }
-        context.perhaps_slow.clone_from(&slow.perhaps);
-        context.first_waves = context.first_waves();
-        context.first_wave = context.slowness_of_first_waves();
-        context.warming = context.warming();
-        context.neighbours = Neighbours::of(&context);
-        context.cold = ColdExcess::of(&context);
         (context, slow)
     }
 
@@ -88,9 +86,9 @@ impl<'a> Context<'a> {
         let slow: BTreeMap<u32, f64> =
             ratios.into_iter().filter_map(middle).filter(|(_, ratio)| *ratio >= MAY_BE_SLOW).collect();
         (!slow.is_empty()).then(|| {
-            let mut found = Context { slow, ..self.clone() };
+            // What first waves took does not depend on it.
+            let mut found = Context { slow, neighbours: OnceCell::new(), ..self.clone() };
             found.first_waves = found.first_waves();
-            found.neighbours = Neighbours::of(&found);
             found
         })
     }

@@ -2,6 +2,7 @@
 //! time. First waves are kept apart wherever nodes and inputs are compared: they hold few of the tasks and most of the stragglers of
 //! real Spark logs, and would accuse whichever node or input they meet.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hindmost_core::metrics::Skew;
@@ -74,7 +75,7 @@ pub(super) struct ColdExcess {
 }
 
 impl ColdExcess {
-    pub(super) fn of(context: &Context<'_>) -> ColdExcess {
+    fn of(context: &Context<'_>) -> ColdExcess {
         let mut by_executor: FxHashMap<u32, [f64; 2]> = FxHashMap::default();
         for (at, number, row, _) in context.winners() {
             if let Some(typical) =
@@ -130,12 +131,12 @@ pub struct Context<'a> {
     pub(super) has_later: Vec<bool>,
     /// For each phase, how many winners in first waves show how many times as long they take, and ln of this.
     pub(super) first_waves: Vec<Option<(usize, f64)>>,
-    /// The winners that are not in first waves.
-    pub neighbours: Neighbours,
-    /// What the first winners of executors took beyond what is typical.
-    pub(super) cold: ColdExcess,
-    /// Until when the tasks of each machine got faster from wave to wave, from its first one on.
-    pub(super) warming: FxHashMap<u32, f64>,
+    /// The winners that are not in first waves, once they are needed.
+    pub(super) neighbours: OnceCell<Neighbours>,
+    /// What the first winners of executors took beyond what is typical, once it is needed.
+    pub(super) cold: OnceCell<ColdExcess>,
+    /// Until when the tasks of each machine got faster from wave to wave, from its first one on, once it is needed.
+    pub(super) warming: OnceCell<FxHashMap<u32, f64>>,
 }
 
 impl<'a> Context<'a> {
@@ -239,7 +240,7 @@ impl<'a> Context<'a> {
     /// The most seconds that other first attempts of executors took beyond what is typical of their phases, whatever the phases, where one
     /// of this executor took so many; `None` if fewer than three other executors show it.
     pub fn most_of_other_cold(&self, executor: u32, excess: f64) -> Option<f64> {
-        let ColdExcess { by_executor, most } = &self.cold;
+        let ColdExcess { by_executor, most } = self.cold.get_or_init(|| ColdExcess::of(self));
         let own = by_executor.get(&executor);
         if by_executor.len() - usize::from(own.is_some()) < FEWEST_ALIKE {
             return None;
@@ -259,10 +260,11 @@ impl<'a> Context<'a> {
 
     /// True if an attempt started while the tasks on its machine still got faster from wave to wave, from its first one on.
     pub fn is_warming(&self, row: &AttemptRow) -> bool {
-        self.machine(row).and_then(|machine| self.warming.get(&machine)).is_some_and(|until| row.start < *until)
+        let warming = self.warming.get_or_init(|| self.warming());
+        self.machine(row).and_then(|machine| warming.get(&machine)).is_some_and(|until| row.start < *until)
     }
 
-    pub(super) fn warming(&self) -> FxHashMap<u32, f64> {
+    fn warming(&self) -> FxHashMap<u32, f64> {
         let mut rows: FxHashMap<u32, Vec<(f64, f64, f64)>> = FxHashMap::default();
         for (phase, _, row, slowness) in self.winners() {
             let Some(machine) = self.machine(row) else { continue };

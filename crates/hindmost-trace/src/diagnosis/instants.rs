@@ -150,8 +150,8 @@ impl State {
     pub(super) fn spent(&self) -> Spent {
         // The engine uses the other slots only.
         let (used, slots) = (self.used() as f64, (self.slots - self.avoided.max(0)) as f64);
-        let [late, retries, lost] =
-            [SlotUse::Straggler, SlotUse::Retry, SlotUse::Lost].map(|what| self.uses[what as usize]);
+        let of = |what: SlotUse| self.uses[what as usize];
+        let (late, retries, lost) = (of(SlotUse::Straggler), of(SlotUse::Retry), of(SlotUse::Lost));
         if self.jobs <= 0 && self.used() <= self.killed || self.due > 0 && self.waiting <= 0 && self.used() == 0 {
             Spent::NoJob
         } else if self.slots <= 0 && self.used() == 0 {
@@ -173,6 +173,9 @@ impl State {
 
     /// The phase with the most running attempts, or else the one that began last.
     pub(super) fn foremost(&self) -> Option<usize> {
+        if let [only] = self.phases[..] {
+            return Some(only);
+        }
         let most = self.phases.iter().copied().max_by_key(|phase| (self.running[*phase], *phase));
         most.filter(|phase| self.running[*phase] > 0).or_else(|| self.phases.last().copied())
     }
@@ -251,14 +254,17 @@ fn of_phase(
     changes: &mut Vec<(f64, Change)>,
 ) {
     let limit = typical.limit();
-    let mut first_start: FxHashMap<u32, f64> = FxHashMap::default();
-    first_start.reserve(phase.rows.len());
+    // The first start of each task that has an attempt that did not win. The others have no other attempt.
+    let mut first_start: FxHashMap<u32, f64> =
+        phase.rows.iter().filter(|row| !row.wins).map(|row| (row.task, f64::INFINITY)).collect();
+    let mut tasks = first_start.len() as i32;
     for row in &phase.rows {
-        let start = first_start.entry(row.task).or_insert(row.start);
-        *start = start.min(row.start);
+        match first_start.get_mut(&row.task) {
+            Some(start) => *start = start.min(row.start),
+            None => tasks += 1,
+        }
     }
-    let tasks = first_start.len() as i32;
-    let earliest = first_start.values().copied().min_by(f64::total_cmp);
+    let earliest = phase.rows.iter().map(|row| row.start).min_by(f64::total_cmp);
     let number = at as u32;
     for (at, (row, is_retry)) in phase.rows.iter().zip(retries(phase)).enumerate() {
         let mut what = match () {
@@ -267,10 +273,12 @@ fn of_phase(
             () if is_cold(at) => SlotUse::FirstWave,
             () => SlotUse::Work,
         };
-        let waited = first_start.get(&row.task).is_some_and(|start| *start >= row.start);
-        if waited {
-            first_start.remove(&row.task);
-        }
+        let waited = first_start.get_mut(&row.task).is_none_or(|start| {
+            let is_first = *start >= row.start;
+            // Of attempts that start together, one counts.
+            *start = if is_first { f64::NEG_INFINITY } else { *start };
+            is_first
+        });
         changes.push((row.start, Change::Start(number, what, waited)));
         if let Some(late) = limit.map(|limit| row.start + limit).filter(|late| *late < row.end && !is_retry) {
             changes.push((late, Change::Late(what)));

@@ -160,10 +160,22 @@ pub(super) fn waits(recording: &Recording) -> Vec<(f64, f64)> {
 /// The most intervals that overlap, leaving out what lasted for less than the share `brief` of the time in which there is any. Engines log
 /// the end of an attempt a little later than they use its slot again.
 pub(super) fn most_at_once(intervals: &[(f64, f64)], brief: f64) -> i64 {
-    let mut changes: Vec<(f64, i64)> = intervals.iter().flat_map(|(start, end)| [(*start, 1), (*end, -1)]).collect();
-    // At the same instant, ends count before starts.
-    changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    most_of(changes.into_iter(), brief)
+    let (mut starts, mut ends): (Vec<f64>, Vec<f64>) = intervals.iter().copied().unzip();
+    starts.sort_unstable_by(f64::total_cmp);
+    // Mostly sorted, because logs have attempts in the order of their ends.
+    ends.sort_by(f64::total_cmp);
+    let (mut starts, mut ends) = (&starts[..], &ends[..]);
+    let next = || {
+        // At the same instant, ends count before starts.
+        let (first, of, by) = match (starts.first(), ends.first()) {
+            (Some(start), Some(end)) if start.total_cmp(end).is_lt() => (start, &mut starts, 1),
+            (_, Some(end)) => (end, &mut ends, -1),
+            (start, None) => (start?, &mut starts, 1),
+        };
+        *of = &of[1..];
+        Some((*first, by))
+    };
+    most_of(std::iter::from_fn(next), brief)
 }
 
 pub(super) fn most_of(changes: impl Iterator<Item = (f64, i64)>, brief: f64) -> i64 {

@@ -2,8 +2,6 @@
 
 use std::cell::OnceCell;
 
-use rustc_hash::FxHashMap;
-
 /// A winner on a machine.
 #[derive(Clone, Copy)]
 pub struct Neighbour {
@@ -14,14 +12,12 @@ pub struct Neighbour {
 }
 
 /// The winners that are not in first waves.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Neighbours {
-    /// By machine, in the order of their starts.
-    pub(super) by_machine: FxHashMap<u32, Vec<Neighbour>>,
-    /// The same with their machines, in the order of their starts, once they are needed.
+    /// With their machines: by machine, and then in the order of their starts.
+    pub(super) all: Vec<(u32, Neighbour)>,
+    /// The same in the order of their starts, once they are needed.
     pub(super) by_start: OnceCell<Vec<(u32, Neighbour)>>,
-    /// ln of the slowness of all, sorted.
-    pub(super) all: Vec<f64>,
-    /// Standard deviation of ln of their slowness, from the middle of its distribution.
-    pub(super) spread: f64,
+    /// ln of the slowness of all, sorted, and its standard deviation from the middle of its distribution, once they are needed.
+    pub(super) by_slowness: OnceCell<(Vec<f64>, f64)>,
 }

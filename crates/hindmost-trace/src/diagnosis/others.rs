@@ -41,7 +41,7 @@ pub(super) struct Others<'a> {
     context: &'a Context<'a>,
     /// The phase.
     at: usize,
-    /// The numbers of the attempts of tasks with several attempts.
+    /// The numbers of the attempts of tasks that have one that did not win, as all with several attempts do.
     by_task: OnceCell<FxHashMap<u32, Vec<usize>>>,
     /// The winners by wave.
     waves: OnceCell<Box<[OfWave; Wave::COUNT as usize]>>,
@@ -60,13 +60,11 @@ impl<'a> Others<'a> {
 
     fn by_task(&self) -> &FxHashMap<u32, Vec<usize>> {
         self.by_task.get_or_init(|| {
-            let mut first: FxHashMap<u32, usize> = FxHashMap::default();
-            let mut several: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
+            let others = self.rows().iter().filter(|row| !row.wins);
+            let mut several: FxHashMap<u32, Vec<usize>> = others.map(|row| (row.task, Vec::new())).collect();
             for (number, row) in self.rows().iter().enumerate() {
-                if let Some(first) = first.get(&row.task) {
-                    several.entry(row.task).or_insert_with(|| vec![*first]).push(number);
-                } else {
-                    first.insert(row.task, number);
+                if let Some(numbers) = several.get_mut(&row.task) {
+                    numbers.push(number);
                 }
             }
             several

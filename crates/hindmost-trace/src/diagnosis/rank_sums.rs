@@ -42,6 +42,8 @@ const KEPT: usize = 1 << 18;
 const EXACT_OWN: u64 = 64;
 const EXACT_ALL: usize = 8192;
 const EXACT_IN_ALL: usize = 1 << 15;
+/// How much too large the rounding of a sum of logarithms may make it.
+const ROUNDING: f64 = 1e-6;
 /// The least standard score for which an exact p-value matters.
 const EXACT_FROM: f64 = 1.5;
 
@@ -58,6 +60,11 @@ struct Node {
     most: f64,
     /// Sum over phases of n·m/(n + m); see [`LEAST_EFFECTIVE`].
     effective: f64,
+    /// Number of tasks of its phases, on all nodes.
+    all: usize,
+    /// The least exact p-value that is possible, and a bound below that of its tasks, as ln.
+    ln_least: f64,
+    ln_as_large: f64,
 }
 
 impl Node {
@@ -96,8 +103,8 @@ struct Kept {
     observations: usize,
     /// Phases with this key or a larger one are not kept.
     beyond: Option<(u64, u64)>,
-    /// The ranks of all observations, once they are needed; `None` if not all are kept, or if there are too many.
-    ranked: OnceCell<Option<Ranked>>,
+    /// The ranks of all observations, once they are needed.
+    ranked: OnceCell<Ranked>,
 }
 
 /// Ranks of observations.
@@ -123,19 +130,15 @@ impl Ranked {
         let scores: Box<[f64]> = ranks(observed).0.iter().map(|rank| (rank - middle) / (2.0 * middle)).collect();
         let number = self.scores.len();
         let first = self.of_nodes.len();
-        // The places of each node, from the largest on, and from which place on all are as large.
-        let mut places: Vec<(u32, Reverse<usize>, usize)> = Vec::with_capacity(all);
-        for equal in observed.chunk_by(|a, b| a.0 == b.0) {
-            let from = places.len();
-            places.extend((from..).zip(equal).map(|(place, (_, node))| (*node, Reverse(place), from)));
-        }
+        let mut places: Vec<(u32, Reverse<usize>)> =
+            observed.iter().enumerate().map(|(place, (_, node))| (*node, Reverse(place))).collect();
         places.sort_unstable();
-        for (node, Reverse(place), equal) in places {
+        for (node, Reverse(place)) in places {
             if self.of_nodes[first..].last().is_none_or(|(last, ..)| *last != node) {
                 self.of_nodes.push((node, number, Own::NONE));
             }
             if let Some((.., own)) = self.of_nodes.last_mut() {
-                own.add(scores[place], all - equal, all);
+                own.add(scores[place]);
             }
         }
         self.scores.push(scores);
@@ -162,17 +165,16 @@ impl Kept {
         }
     }
 
-    /// Returns the phases of a node with the ranks of their tasks; `None` if not all are kept, or if they have too many tasks.
-    fn strata(&self, node: u32) -> Option<Vec<Stratum<'_>>> {
-        let ranked = self.ranked.get_or_init(|| {
-            let are_few = self.beyond.is_none() && self.observations <= EXACT_IN_ALL;
-            are_few.then(|| Ranked::of(self.phases.values()))
-        });
-        let ranked = ranked.as_ref()?;
+    /// Returns whether the tasks of all phases are kept, and are few enough for exact p-values.
+    fn are_few(&self) -> bool {
+        self.beyond.is_none() && self.observations <= EXACT_IN_ALL
+    }
+
+    /// Returns the phases of a node with the ranks of their tasks. All are kept.
+    fn strata(&self, node: u32) -> Vec<Stratum<'_>> {
+        let ranked = self.ranked.get_or_init(|| Ranked::of(self.phases.values()));
         let own = of_node(&ranked.of_nodes, node, |(of, ..)| *of);
-        let all: usize = own.iter().map(|(_, phase, _)| ranked.scores[*phase].len()).sum();
-        let stratum = |(_, phase, own): &(u32, usize, Own)| Stratum { scores: &ranked.scores[*phase], own: *own };
-        (all <= EXACT_ALL).then(|| own.iter().map(stratum).collect())
+        own.iter().map(|(_, phase, own)| Stratum { scores: &ranked.scores[*phase], own: *own }).collect()
     }
 
     /// Returns how many times as long the tasks of a slow node take as tasks of nodes that are not slow, and the 95%
@@ -222,23 +224,24 @@ fn of_node<T>(all: &[T], node: u32, of: impl Fn(&T) -> u32) -> &[T] {
 }
 
 impl Nodes {
-    /// Returns the statistics of phases, each with a number of its own, and with ln of the duration and the node of each of its tasks.
-    pub(crate) fn of(phases: impl Iterator<Item = (u64, Vec<(f64, u32)>)>) -> Nodes {
+    /// Returns the statistics of all nodes that are `wanted` from phases, each with a number of its own, and with ln of the duration and the
+    /// node of each of its tasks.
+    pub(crate) fn of(phases: impl Iterator<Item = (u64, Vec<(f64, u32)>)>, wanted: impl Fn(u32) -> bool) -> Nodes {
         let mut nodes = Nodes::default();
-        phases.for_each(|(key, observed)| nodes.phase(key, observed));
+        phases.for_each(|(key, observed)| nodes.phase(key, observed, &wanted));
         nodes.residuals.sort_unstable();
         nodes
     }
 
-    fn phase(&mut self, key: u64, mut observed: Vec<(f64, u32)>) {
+    fn phase(&mut self, key: u64, mut observed: Vec<(f64, u32)>, wanted: impl Fn(u32) -> bool) {
         let count = observed.len();
-        observed.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let mut places: Vec<(u32, usize)> =
-            observed.iter().enumerate().map(|(place, (_, node))| (*node, place)).collect();
-        places.sort_unstable();
-        if places.first().map(|(node, _)| node) == places.last().map(|(node, _)| node) {
+        if observed.iter().all(|(_, node)| *node == observed[0].1) {
             return;
         }
+        observed.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let mut places: Vec<(u32, usize)> = (0..).zip(&observed).map(|(place, (_, node))| (*node, place)).collect();
+        places.retain(|(node, _)| wanted(*node));
+        places.sort_unstable();
         self.kept.phase(key, &observed);
         let (ranks, ties) = ranks(&observed);
         let all = count as f64;
@@ -253,6 +256,13 @@ impl Nodes {
             known.variance += weight * weight * n * m * (all + 1.0 - ties / (all * (all - 1.0))) / 12.0;
             known.most += weight * n * m / 2.0;
             known.effective += n * m / all;
+            known.all += count;
+            if own.len() as u64 <= EXACT_OWN && count <= EXACT_ALL {
+                let smaller = |log: f64| observed.partition_point(|(other, _)| *other < log);
+                let as_large = own.iter().rev().map(|(_, place)| count - smaller(observed[*place].0));
+                known.ln_as_large += rank_test::ln_as_large(as_large, count);
+                known.ln_least += rank_test::ln_largest(own.len(), count);
+            }
             let others = count - own.len();
             let other = |rank: usize| observed[without(own.iter().map(|(_, place)| *place), rank)].0;
             let median = f64::midpoint(other((others - 1) / 2), other(others / 2));
@@ -284,7 +294,7 @@ impl Nodes {
     pub(crate) fn provably_slow(&self, level: f64) -> (Vec<(u32, SlowNode)>, Vec<u32>) {
         // Only tests that could succeed count as tests: R. E. Tarone, "A modified Bonferroni method for discrete data", 1990.
         let of_nodes: BTreeMap<u32, f64> =
-            self.statistics.keys().filter_map(|node| Some((*node, self.least_p_of(*node)?))).collect();
+            self.statistics.iter().map(|(id, node)| (*id, self.least_p_of(node))).collect();
         let mut least: Vec<f64> = of_nodes.values().copied().collect();
         least.sort_by(f64::total_cmp);
         let within = |count: usize| least.partition_point(|p| p * count as f64 <= level);
@@ -298,16 +308,21 @@ impl Nodes {
     /// nodes. `None` also for an unknown node.
     pub(crate) fn p_within(&self, id: u32, limit: f64) -> Option<f64> {
         let node = self.statistics.get(&id).filter(|node| node.variance > 0.0)?;
-        let exact = node.may_be_slow() && node.tasks <= EXACT_OWN;
-        let exact = if exact { self.kept.strata(id) } else { None };
-        let p = exact.map_or_else(|| Some(node.p()), |strata| rank_test::p_within(&strata, limit));
-        p.filter(|p| *p <= limit)
+        if !node.may_be_slow() || !self.is_exact(node) {
+            return Some(node.p()).filter(|p| *p <= limit);
+        }
+        // It costs much less to find that the p-value is larger.
+        let may_be = node.ln_as_large - ROUNDING <= limit.ln();
+        may_be.then(|| rank_test::p(&self.kept.strata(id))).filter(|p| *p <= limit)
     }
 
-    fn least_p_of(&self, id: u32) -> Option<f64> {
-        let node = self.statistics.get(&id)?;
-        let exact = if node.tasks <= EXACT_OWN { self.kept.strata(id) } else { None };
-        Some(exact.map_or_else(|| node.least_p(), |strata| rank_test::least_p(&strata)))
+    /// Returns whether the p-values of a node are exact.
+    fn is_exact(&self, node: &Node) -> bool {
+        node.tasks <= EXACT_OWN && node.all <= EXACT_ALL && self.kept.are_few()
+    }
+
+    fn least_p_of(&self, node: &Node) -> f64 {
+        if self.is_exact(node) { node.ln_least.exp() } else { node.least_p() }
     }
 
     fn slow_of(&self, level: f64, tested: &[u32]) -> Vec<(u32, SlowNode)> {
@@ -386,7 +401,7 @@ mod tests {
         let with = |phases: u32| {
             let log = |at: u32| (f64::from(at), if at >= 22 { 0 } else { 1 + at % 2 });
             let phase = |phase: u32| (u64::from(phase), (0..24).map(log).collect());
-            Nodes::of((0..phases).map(phase)).provably_slow(0.001)
+            Nodes::of((0..phases).map(phase), |_| true).provably_slow(0.001)
         };
         // One of 24·23/2 pairs in each phase.
         let (slow, tested) = with(4);
@@ -411,7 +426,7 @@ mod tests {
         {
             let of_node = |(node, seconds): (u32, &&[f64])| seconds.iter().map(move |s| (s.ln(), node)).collect();
             let of_phase = |phase: &[&[f64]; 2]| (0..).zip(phase).flat_map(|of| -> Vec<_> { of_node(of) }).collect();
-            let nodes = Nodes::of((0..).zip(phases.iter().map(of_phase)));
+            let nodes = Nodes::of((0..).zip(phases.iter().map(of_phase)), |_| true);
             let slow = &nodes.statistics[&0];
             assert!((slow.p() / p - 1.0).abs() < 1e-9, "{}", slow.p());
             let found = nodes.residuals(0, [0.5])[0].exp();
@@ -431,7 +446,7 @@ mod tests {
             };
             (phase, (0..200).map(log).collect())
         };
-        let (slow, _) = Nodes::of((0..4).map(of_phase)).provably_slow(0.01);
+        let (slow, _) = Nodes::of((0..4).map(of_phase), |_| true).provably_slow(0.01);
         let found: Vec<u32> = slow.iter().map(|(node, _)| *node).collect();
         assert!(found[0] == 5 && found.len() == 3, "{found:?}");
         for (node, found) in slow {

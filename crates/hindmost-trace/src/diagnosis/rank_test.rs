@@ -24,9 +24,6 @@ pub(super) struct Own {
     pub count: usize,
     /// The sum of their scores.
     pub sum: f64,
-    /// ln of the probability that the largest of as many observations is at least as large as the largest of these, and the next as the
-    /// next, and so on. So it is no larger than that of a sum as large as theirs.
-    pub ln_all_as_large: f64,
 }
 
 /// Steps of each search for the saddlepoint.
@@ -115,10 +112,22 @@ impl Stratum<'_> {
 
     /// ln of the probability that all of the node's observations are the largest.
     fn ln_least(&self) -> f64 {
-        let (all, own) = (self.scores.len(), self.own.count);
-        let few = own.min(all - own);
-        (0..few).map(|at| ((few - at) as f64 / (all - at) as f64).ln()).sum()
+        ln_largest(self.own.count, self.scores.len())
     }
+}
+
+/// ln of the probability that these `own` of `all` observations are the largest.
+pub(super) fn ln_largest(own: usize, all: usize) -> f64 {
+    let few = own.min(all - own);
+    (0..few).map(|at| ((few - at) as f64 / (all - at) as f64).ln()).sum()
+}
+
+/// Returns ln of the probability that the largest of as many observations is at least as large as the largest of a node's, and the next as
+/// the next, and so on. So it is no larger than that of a sum as large as theirs. `as_large` says for each of the node's, the largest first,
+/// how many of `all` are as large.
+pub(super) fn ln_as_large(as_large: impl Iterator<Item = usize>, all: usize) -> f64 {
+    let share = |(larger, as_large): (usize, usize)| (as_large - larger) as f64 / (all - larger) as f64;
+    as_large.enumerate().map(share).product::<f64>().ln()
 }
 
 /// ln(1 + eˣ).
@@ -127,19 +136,12 @@ fn softplus(x: f64) -> f64 {
 }
 
 /// Returns the least p-value that is possible in these strata.
-pub(super) fn least_p(strata: &[Stratum<'_>]) -> f64 {
+fn least_p(strata: &[Stratum<'_>]) -> f64 {
     strata.iter().map(Stratum::ln_least).sum::<f64>().exp()
 }
 
-/// Returns the probability that the node's sum of scores is as large as it is, or larger, if it may be at most `limit`. It costs much
-/// less to find that it is not.
-pub(super) fn p_within(strata: &[Stratum<'_>], limit: f64) -> Option<f64> {
-    let all_as_large: f64 = strata.iter().map(|stratum| stratum.own.ln_all_as_large).sum();
-    (all_as_large <= limit.ln()).then(|| p(strata))
-}
-
 /// Returns the probability that the node's sum of scores is as large as it is, or larger.
-fn p(strata: &[Stratum<'_>]) -> f64 {
+pub(super) fn p(strata: &[Stratum<'_>]) -> f64 {
     let sum: f64 = strata.iter().map(|stratum| stratum.own.sum).sum();
     let most: f64 = strata.iter().map(largest).sum();
     let least = least_p(strata);
@@ -198,11 +200,10 @@ fn largest(stratum: &Stratum<'_>) -> f64 {
 
 impl Own {
     /// No observations.
-    pub(super) const NONE: Own = Own { count: 0, sum: 0.0, ln_all_as_large: 0.0 };
+    pub(super) const NONE: Own = Own { count: 0, sum: 0.0 };
 
-    /// Adds the next largest observation, where `as_large` of all in the stratum are as large or larger.
-    pub(super) fn add(&mut self, score: f64, as_large: usize, all: usize) {
-        self.ln_all_as_large += ((as_large - self.count) as f64 / (all - self.count) as f64).ln();
+    /// Adds an observation.
+    pub(super) fn add(&mut self, score: f64) {
         self.count += 1;
         self.sum += score;
     }
@@ -221,7 +222,7 @@ mod tests {
     fn stratum<'a>(scores: &'a [f64], ranks: &[usize]) -> Stratum<'a> {
         let mut own = Own::NONE;
         for rank in ranks.iter().rev() {
-            own.add(scores[rank - 1], scores.len() - rank + 1, scores.len());
+            own.add(scores[rank - 1]);
         }
         Stratum { scores, own }
     }
@@ -272,10 +273,9 @@ mod tests {
         for own in pairs(9) {
             for other in pairs(7) {
                 let strata = [stratum(&first, &own), stratum(&second, &other)];
-                let all_as_large: f64 = strata.iter().map(|stratum| stratum.own.ln_all_as_large).sum();
+                let of = |own: [usize; 2], all: usize| ln_as_large(own.iter().rev().map(|rank| all - rank + 1), all);
+                let all_as_large = of(own, 9) + of(other, 7);
                 assert!(all_as_large.exp() <= counted(&strata) + 1e-12, "{own:?} {other:?}");
-                assert!(p_within(&strata, 0.999 * all_as_large.exp()).is_none());
-                assert!(p_within(&strata, 1.0).is_some());
             }
         }
     }

@@ -30,7 +30,7 @@ pub(super) struct Repeated<'a> {
 struct StragglersOfShape {
     /// The number of phases.
     phases: u32,
-    /// In which of them each task was a straggler.
+    /// In which of them each task was a straggler, if there are several.
     tasks: FxHashMap<u32, Seen>,
 }
 
@@ -48,12 +48,15 @@ impl<'a> Repeated<'a> {
     pub(super) fn of<'c>(context: &'c Context<'a>, others: &'c [Others<'c>]) -> Repeated<'a> {
         let mut repeated =
             Repeated { shapes: BTreeMap::new(), sizes: vec![0; context.recording.phases.len()], all_tasks: 0 };
+        for (phase, size) in context.recording.phases.iter().zip(&mut repeated.sizes) {
+            if let Some(name) = shape(phase) {
+                *size = phase.size();
+                repeated.shapes.entry((name, *size)).or_default().phases += 1;
+            }
+        }
         for (at, (phase, typical)) in context.recording.phases.iter().zip(context.typical).enumerate() {
-            let Some(name) = shape(phase) else { continue };
-            let size = phase.size();
-            repeated.sizes[at] = size;
-            let of_shape = repeated.shapes.entry((name, size)).or_default();
-            of_shape.phases += 1;
+            let of_shape = shape(phase).and_then(|name| repeated.shapes.get_mut(&(name, repeated.sizes[at])));
+            let Some(of_shape) = of_shape.filter(|of_shape| of_shape.phases > 1) else { continue };
             // The same tasks are in first waves again and again.
             let is_by_its_own = |(number, took): &(usize, f64)| {
                 let (row, seconds) = (&phase.rows[*number], typical.seconds.unwrap_or(*took));

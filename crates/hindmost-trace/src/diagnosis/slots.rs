@@ -17,25 +17,25 @@ pub(super) fn slots(recording: &Recording, from: f64) -> (Vec<(f64, i32)>, bool)
     if !recording.slots_left.is_empty() {
         return (recording.slots_left.clone(), false);
     }
-    let mut intervals: Vec<Vec<(f64, f64)>> = vec![Vec::new(); recording.executors.len() + 1];
-    let mut nowhere = true;
-    for row in recording.phases.iter().flat_map(|phase| &phase.rows) {
-        let at = (row.executor as usize).min(recording.executors.len());
-        nowhere &= at == recording.executors.len();
-        intervals[at].push((row.start, row.end));
-    }
+    let rows = || recording.phases.iter().flat_map(|phase| &phase.rows);
+    let nowhere = !rows().any(|row| (row.executor as usize) < recording.executors.len());
     let are_counted = recording.executors.iter().any(|executor| executor.slots.is_some());
     if !are_counted || nowhere {
-        let all: Vec<(f64, f64)> = intervals.into_iter().flatten().collect();
+        let all: Vec<(f64, f64)> = rows().map(|row| (row.start, row.end)).collect();
         let most = most_at_once(&all, BRIEF);
         if nowhere {
             return (vec![(from, whole(most))], false);
         }
-        let rows = recording.phases.iter().flat_map(|phase| &phase.rows);
-        let attempts = rows.map(|row| (row.executor, row.start, row.end));
+        let attempts = rows().map(|row| (row.executor, row.start, row.end));
         let used = || Area::of(attempts.clone().flat_map(|(_, start, end)| [(start, 1.0), (end, -1.0)]).collect());
         let joins = slots_that_join(attempts.clone(), used, || waits(recording), (from, most));
         return (joins.into_iter().map(|(at, by)| (at, whole(by))).collect(), false);
+    }
+    let mut intervals: Vec<Vec<(f64, f64)>> = vec![Vec::new(); recording.executors.len()];
+    for row in rows() {
+        if let Some(intervals) = intervals.get_mut(row.executor as usize) {
+            intervals.push((row.start, row.end));
+        }
     }
     let (mut changes, mut all_known) = (Vec::new(), true);
     let removed = removals(&recording.executors, &intervals);

@@ -76,13 +76,14 @@ pub struct SlowNodes {
 pub fn slow_nodes(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32, f64>) {
     let recording = context.recording;
     let strata: Vec<Vec<Observed>> = (0..recording.phases.len()).flat_map(|at| observed(context, at, false)).collect();
-    let nodes = |keep: &dyn Fn(&Observed) -> bool| {
-        Nodes::of(strata.iter().enumerate().map(|(number, observed)| {
+    let nodes = |keep: &dyn Fn(&Observed) -> bool, wanted: &dyn Fn(u32) -> bool| {
+        let kept = strata.iter().enumerate().map(|(number, observed)| {
             let kept = observed.iter().filter(|one| keep(one));
             (key(recording, number), kept.map(|one| (one.log, one.node)).collect())
-        }))
+        });
+        Nodes::of(kept, wanted)
     };
-    let all = nodes(&|_| true);
+    let all = nodes(&|_| true, &|_| true);
     let (mut slow, tested) = all.provably_slow(LEVEL);
     let (by_medians, compared_by_medians) = slow_by_medians(&strata);
     let tested: BTreeSet<u32> = tested.into_iter().chain(compared_by_medians).collect();
@@ -110,7 +111,7 @@ pub fn slow_nodes(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32, f64>) {
         let is_first_early = starts[0] == middle;
         let is_early = |start: f64| start < middle || is_first_early && start <= middle;
         let in_halves = [true, false].map(|early| {
-            let half = nodes(&|one| one.node != *node || is_early(one.start) == early);
+            let half = nodes(&|one| one.node != *node || is_early(one.start) == early, &|one| one == *node);
             half.ratio_of(*node, FEWEST_IN_HALF)
         });
         // Tasks may get longer with time, as those of a list sorted by size: so what ran elsewhere at the same time counts.
@@ -179,7 +180,7 @@ pub fn slow_nodes_also_of_log(context: &Context<'_>) -> (SlowNodes, BTreeMap<u32
 /// Returns the nodes that a recording proves to be slow.
 pub(crate) fn proven_slow(recording: &Recording) -> Vec<SlowNode> {
     let typical: Vec<Typical> = recording.phases.iter().map(Typical::of).collect();
-    Context::of(recording, &typical).1.slow
+    Context::with_nodes(recording, &typical).1.slow
 }
 
 /// Returns the nodes with attempts that were not tested, and those whose tasks took remarkably longer than those of other nodes although
@@ -197,18 +198,21 @@ fn untested(
     if ran.len() < 2 || ran.is_subset(shown) {
         return (Untested::default(), BTreeSet::new());
     }
+    let ratio_of = |node: &u32| Some((*node, all.ratio_of(*node, 1).filter(|ratio| *ratio >= REMARKABLE_RATIO)?));
+    let long: FxHashMap<u32, f64> = ran.difference(shown).filter_map(ratio_of).collect();
     // Only needed where a node took long.
     let by_tasks = OnceCell::new();
     let by_tasks = || {
         by_tasks.get_or_init(|| {
             let each = (0..recording.phases.len()).flat_map(|at| observed(context, at, true));
-            Nodes::of(each.enumerate().map(|(number, observed)| {
+            let each = each.enumerate().map(|(number, observed)| {
                 (key(recording, number), observed.into_iter().map(|one| (one.log, one.node)).collect())
-            }))
+            });
+            Nodes::of(each, |node| long.contains_key(&node))
         })
     };
     let of = |node: &u32| {
-        let ratio = all.ratio_of(*node, 1).filter(|ratio| *ratio >= REMARKABLE_RATIO)?;
+        let ratio = *long.get(node)?;
         let is_at_most = |nodes: &Nodes, level: f64| nodes.p_within(*node, level / ran.len() as f64).is_some();
         let is_remarkable = is_at_most(all, REMARKABLE) || is_at_most(by_tasks(), REMARKABLE_BY_TASKS);
         let name = context.name(*node).to_owned();

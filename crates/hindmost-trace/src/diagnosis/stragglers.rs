@@ -1,11 +1,13 @@
 //! The cause of each straggler.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
 use hindmost_core::metrics::{Cause, StragglerCause, Stragglers, StragglersByCause, StragglersOfPhase};
 use hindmost_math::statistics::median;
 
 use super::context::{BUSY, Context, log_bytes, slowness};
+use super::neighbours::Neighbour;
 use super::others::Others;
 use super::repeated::Repeated;
 use super::straggler::{Straggler, is_beyond_first_wave, of_phase};
@@ -140,7 +142,8 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
         return Cause::SlowNode;
     }
     // Where all tasks of a node took long, it was not for a time.
-    if !context.is_perhaps_slow(row) && context.busy(row).is_some_and(|busy| explains(by_input + busy)) {
+    let beside = LazyCell::new(|| context.beside(row, (row.start, row.end)));
+    if !context.is_perhaps_slow(row) && context.busy(row, &beside).is_some_and(|busy| explains(by_input + busy)) {
         // Not every executor is warm after its first wave.
         return if context.is_warming(row) { Cause::FirstWave } else { Cause::BusyNode };
     }
@@ -148,7 +151,7 @@ fn cause(context: &Context<'_>, straggler: &Straggler<'_>, usual: &Usual, repeat
         return Cause::Locality;
     }
     let is_isolated =
-        (!is_cold || is_beyond) && is_isolated(context, straggler, excess, (usual, usual_times), repeated);
+        (!is_cold || is_beyond) && is_isolated(context, straggler, (excess, &beside), (usual, usual_times), repeated);
     if is_isolated {
         return Cause::Isolated;
     }
@@ -226,19 +229,19 @@ fn stopped_beside(context: &Context<'_>, straggler: &Straggler<'_>) -> Vec<f64> 
 fn is_isolated(
     context: &Context<'_>,
     straggler: &Straggler<'_>,
-    excess: f64,
+    (excess, beside): (f64, &[Neighbour]),
     (usual, times): (&Usual, &TaskTimes),
     repeated: &Repeated<'_>,
 ) -> bool {
     let Straggler { at, row, took, .. } = *straggler;
     let is_usual = |slowness: f64| slowness < BUSY;
-    let beside = |time| context.beside(row, time).into_iter().map(|one| one.slowness).collect::<Vec<f64>>();
-    let mut around = beside((row.start, row.end));
+    let slowness = |beside: &[Neighbour]| beside.iter().map(|one| one.slowness).collect::<Vec<f64>>();
+    let mut around = slowness(beside);
     // Where all that ran at the time was slow, even if it was a single task, the node may have been.
     let is_alone = around.iter().any(|slowness| is_usual(*slowness))
         || around.is_empty() && stopped_beside(context, straggler).is_empty();
     if around.len() < FEWEST_NEIGHBOURS {
-        around = beside((row.start - took, row.start + 2.0 * took));
+        around = slowness(&context.beside(row, (row.start - took, row.start + 2.0 * took)));
     }
     let is_calm = is_alone && around.len() >= FEWEST_NEIGHBOURS && median(&mut around).is_some_and(is_usual);
     let own = &row.spent;

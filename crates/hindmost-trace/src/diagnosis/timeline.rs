@@ -13,7 +13,7 @@ const PHASES: usize = 40;
 const JOBS: usize = 100;
 const USES: usize = SlotUse::ALL.len();
 /// What time is spent on, in the order of the type.
-const SPENT: [Spent; 8] = [
+pub(super) const SPENT: [Spent; 8] = [
     Spent::NoJob,
     Spent::NoSlots,
     Spent::Work,

@@ -3,7 +3,7 @@
 use hindmost_math::statistics::{median, quantile};
 use rustc_hash::FxHashMap;
 
-use crate::recording::{AttemptRow, PhaseRows};
+use crate::recording::{AttemptRow, PhaseRows, UNKNOWN};
 
 /// A winner that took more than this many times the typical duration is a straggler.
 pub const STRAGGLER: f64 = 1.5;
@@ -41,8 +41,11 @@ pub struct Typical {
 impl Typical {
     /// Finds out what is typical of a phase.
     pub fn of(phase: &PhaseRows) -> Typical {
-        let first_end = first_ends(&phase.rows);
-        let is_first: Vec<bool> = phase.rows.iter().map(|row| row.start < first_end[&row.executor]).collect();
+        let known = phase.rows.iter().map(|row| row.executor).filter(|executor| *executor != UNKNOWN);
+        let executors = known.max().map_or(0, |last| last as usize + 1);
+        let first_end = first_ends(&phase.rows, executors);
+        let is_first = |row: &AttemptRow| row.start < first_end[(row.executor as usize).min(executors)];
+        let is_first: Vec<bool> = phase.rows.iter().map(is_first).collect();
         let winners = || phase.rows.iter().zip(&is_first).filter(|(row, _)| row.wins);
         let mut later: Vec<f64> = winners().filter(|(_, first)| !**first).map(|(row, _)| row.seconds()).collect();
         let mut all: Vec<f64> = winners().map(|(row, _)| row.seconds()).collect();
@@ -102,17 +105,18 @@ fn by_input<'a>(winners: impl Iterator<Item = (&'a AttemptRow, &'a bool)>) -> f6
     more * if is_known { (xy / xx).clamp(0.0, 1.0) } else { 1.0 }
 }
 
-/// Returns for each executor until when attempts that start there belong to its first wave: until the first of them has done nine
-/// tenths of its time. Engines log the end of an attempt a little later than they use its slot again.
-pub fn first_ends<'a>(rows: impl IntoIterator<Item = &'a AttemptRow>) -> FxHashMap<u32, f64> {
-    let mut first: FxHashMap<u32, &AttemptRow> = FxHashMap::default();
+/// Returns for each of so many executors, and last where the executor is not known, until when attempts that start there belong to its first
+/// wave: until the first of them has done nine tenths of its time. Engines log the end of an attempt a little later than they use its slot
+/// again.
+pub fn first_ends<'a>(rows: impl IntoIterator<Item = &'a AttemptRow>, executors: usize) -> Vec<f64> {
+    let mut first: Vec<Option<&AttemptRow>> = vec![None; executors + 1];
     for row in rows {
-        let earliest = first.entry(row.executor).or_insert(row);
-        if row.end < earliest.end {
-            *earliest = row;
+        let earliest = &mut first[(row.executor as usize).min(executors)];
+        if earliest.is_none_or(|earliest| row.end < earliest.end) {
+            *earliest = Some(row);
         }
     }
-    first.into_iter().map(|(executor, row)| (executor, row.end - 0.1 * row.seconds())).collect()
+    first.into_iter().map(|row| row.map_or(f64::INFINITY, |row| row.end - 0.1 * row.seconds())).collect()
 }
 
 /// Returns, for each attempt of a phase, whether it does again what an earlier attempt of its task did not bring to an end:

@@ -1,10 +1,9 @@
 //! Splits the wall time of an application by what it was spent on: a sweep over all instants at which something changes.
 
 use hindmost_core::metrics::{NoJobTime, PhaseTime, SingleTasks, SlotTimeline, Spent, TimePart, WallTime};
-use rustc_hash::FxHashMap;
 
 use super::instants::{State, changes, merged};
-use super::timeline::{Steps, of_phases};
+use super::timeline::{SPENT, Steps, of_phases};
 use super::typical::Typical;
 use crate::recording::{PhaseRows, Recording};
 
@@ -21,7 +20,7 @@ struct Sum {
     cold: f64,
     /// Slot-seconds of attempts that did not win.
     lost: f64,
-    phases: FxHashMap<usize, f64>,
+    phases: Vec<f64>,
 }
 
 /// Splits the wall time of an application, and returns its slots over time, or without `details` only when its phases ran; `None` if the
@@ -51,7 +50,7 @@ pub fn wall_time(
     let mut steps = details.then(|| Steps::new((from, to), changes.clone().map(|(at, _)| at)));
     let sizes: Vec<u64> = recording.phases.iter().map(PhaseRows::size).collect();
     let mut state = State::of(sizes.len());
-    let mut sums: FxHashMap<Spent, Sum> = FxHashMap::default();
+    let mut sums = SPENT.map(|_| Sum::default());
     let mut left_free = 0.0;
     let mut changes = changes.peekable();
     let mut now = from;
@@ -68,14 +67,17 @@ pub fn wall_time(
             steps.add((now, next), &state, spent);
         }
         left_free += seconds * state.left_free() as f64;
-        let sum = sums.entry(spent).or_default();
+        let sum = &mut sums[spent as usize];
         sum.seconds += seconds;
         sum.used += seconds * state.used().min(state.all_slots()) as f64;
         sum.cold += seconds * state.cold.max(0.0);
         sum.lost += seconds * state.lost as f64;
         sum.slots += seconds * state.all_slots() as f64;
         if let Some(phase) = state.foremost().filter(|_| spent != Spent::NoJob) {
-            *sum.phases.entry(phase).or_default() += seconds;
+            if sum.phases.is_empty() {
+                sum.phases = vec![0.0; sizes.len()];
+            }
+            sum.phases[phase] += seconds;
         }
         if spent == Spent::NoJob {
             *if next <= first_job {
@@ -89,10 +91,11 @@ pub fn wall_time(
         now = next;
     }
     let seconds = to - from;
-    let (used, slots) = sums.values().fold((0.0, 0.0), |(used, slots), sum| (used + sum.used, slots + sum.slots));
+    let (used, slots) = sums.iter().fold((0.0, 0.0), |(used, slots), sum| (used + sum.used, slots + sum.slots));
     let share = |used: f64, slots: f64| (slots > 0.0).then(|| used / slots);
-    let mut parts: Vec<TimePart> = sums
+    let mut parts: Vec<TimePart> = SPENT
         .into_iter()
+        .zip(sums)
         .filter(|(_, sum)| sum.seconds > 0.0)
         .map(|(what, sum)| TimePart {
             what,
@@ -102,7 +105,7 @@ pub fn wall_time(
             first_wave_share: share(sum.cold.min(sum.used), sum.used),
             lost_share: share(sum.lost.min(sum.used), sum.used),
             single_tasks: single_tasks(&recording.phases, &sum.phases),
-            phases: foremost(&recording.phases, sum.phases),
+            phases: foremost(&recording.phases, &sum.phases),
         })
         .collect();
     parts.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then(a.what.cmp(&b.what)));
@@ -122,21 +125,20 @@ pub fn wall_time(
     Some((whole, timeline))
 }
 
-/// The phases of a single task; `None` if there are none. Sorted, so that the sum does not depend on the order of a table.
-fn single_tasks(phases: &[PhaseRows], seconds: &FxHashMap<usize, f64>) -> Option<SingleTasks> {
-    let mut single: Vec<(usize, f64)> = seconds.iter().map(|(at, seconds)| (*at, *seconds)).collect();
-    single.retain(|(at, seconds)| *seconds > 0.0 && phases[*at].size() == 1);
-    single.sort_by_key(|(at, _)| *at);
-    let sum = single.iter().map(|(_, seconds)| seconds).sum();
-    (!single.is_empty()).then_some(SingleTasks { phases: single.len() as u64, seconds: sum })
+/// The phases of a single task; `None` if there are none.
+fn single_tasks(phases: &[PhaseRows], seconds: &[f64]) -> Option<SingleTasks> {
+    let of_single = phases.iter().zip(seconds).filter(|(phase, seconds)| **seconds > 0.0 && phase.size() == 1);
+    let single: Vec<f64> = of_single.map(|(_, seconds)| *seconds).collect();
+    (!single.is_empty()).then(|| SingleTasks { phases: single.len() as u64, seconds: single.iter().sum() })
 }
 
 /// The phases with the most seconds.
-fn foremost(phases: &[PhaseRows], seconds: FxHashMap<usize, f64>) -> Vec<PhaseTime> {
-    let mut all: Vec<(usize, f64)> = seconds.into_iter().collect();
+fn foremost(phases: &[PhaseRows], seconds: &[f64]) -> Vec<PhaseTime> {
+    let mut all: Vec<(usize, f64)> =
+        seconds.iter().copied().enumerate().filter(|(_, seconds)| *seconds > 0.0).collect();
     all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    let listed = all.into_iter().take(LISTED).filter(|(_, seconds)| *seconds > 0.0);
-    listed
+    all.truncate(LISTED);
+    all.into_iter()
         .map(|(at, seconds)| PhaseTime {
             phase: phases[at].phase,
             name: phases[at].name.clone(),

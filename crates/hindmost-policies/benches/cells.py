@@ -25,7 +25,7 @@ if "worlds" in sys.argv:
     LOADS, TAILS, SEEDS = [0.2, 0.9], [1.5, 3], 3
 if "quick" in sys.argv:
     POLICIES = ["none", "mantri", "dollymp", "pace", "auto"]
-    LOADS, TAILS, CORRELATIONS, SEEDS = [0.1, 0.9], [1.5, 2, 5], [0, 0.5, 1], 3
+    LOADS, TAILS, CORRELATIONS, SEEDS = [0.1, 0.9], [1.5, 2, 5], [0, 0.25, 0.5, 1], 3
 
 SCENARIO = """name = "cell"
 order = "fewest_remaining"

@@ -18,7 +18,8 @@
 //!   later (`worth`).
 //! - **Keep.** One of several copies is stopped if it does not save what its slot is worth. It is the one that is expected to end last.
 //! - **Start again.** An attempt of unknown remaining time that is older than a* starts again in its slot if no other slot is free. Where
-//!   copies may be slow together, it must save more than a copy beside it would in the next free slot, and progress must not show what remains.
+//!   copies may be slow together, it must save more than a copy beside it would in the next free slot, a copy of the kind must have been tried,
+//!   and progress must not show what remains.
 //!
 //! Each answer is a range of prices. Copies that may pay are kept in the order of the queue length up to which they do, so that a round looks
 //! at those only that pay now (`queue`). A task is looked at again when something has happened to it, or at the next of some ages of

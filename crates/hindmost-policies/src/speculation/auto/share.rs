@@ -220,10 +220,15 @@ impl Shares {
 }
 
 impl Shares {
+    /// Returns the number of tasks that show what is known of a kind.
+    pub(super) fn tried(&self, kind: u64) -> usize {
+        self.kinds.get(&kind).map_or(0, |tasks| tasks.likelihoods.len())
+    }
+
     /// Returns the mean share of a kind in words, and from how many tasks it is known.
     pub(super) fn in_words(&mut self, kind: u64) -> String {
         let share = 100.0 * mean(self.of(kind));
-        match self.kinds.get(&kind).map_or(0, |tasks| tasks.likelihoods.len()) {
+        match self.tried(kind) {
             0 => format!("copies of a task are assumed to have {share:.0}% of their durations in common"),
             1 => format!("copies of a task have {share:.0}% of their durations in common, as far as 1 task shows"),
             tasks => format!("copies of a task have {share:.0}% of their durations in common, as {tasks} tasks show"),

@@ -109,13 +109,14 @@ def main():
     parser.add_argument("--hindmost", default="target/release/hindmost")
     parser.add_argument("--megabytes", type=float, default=100)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--log", default="", help="only logs whose names contain this")
     args = parser.parse_args()
     import duckdb
 
     print(f"DuckDB {duckdb.__version__}, {platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
     print("| log | rows | hindmost, s | DuckDB, s | ratio | memory |\n| --- | ---: | ---: | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as folder:
-        for name, make, options, by, seconds in LOGS:
+        for name, make, options, by, seconds in (log for log in LOGS if args.log in log[0]):
             path = os.path.join(folder, "log.csv")
             with open(path, "w") as file:
                 rows = make(file, args.megabytes)

@@ -18,7 +18,7 @@
 //!   later (`worth`).
 //! - **Keep.** One of several copies is stopped if it does not save what its slot is worth. It is the one that is expected to end last.
 //! - **Start again.** An attempt of unknown remaining time that is older than a* starts again in its slot if no other slot is free. Where
-//!   copies may be slow together, it must save more than a copy beside it would in the next free slot, a copy of the kind must have been tried,
+//!   copies may be slow together, it must save more than another copy in the next free slot would, a copy of the kind must have been tried,
 //!   and progress must not show what remains.
 //!
 //! Each answer is a range of prices. Copies that may pay are kept in the order of the queue length up to which they do, so that a round looks

@@ -420,7 +420,7 @@ impl Group {
         })
     }
 
-    /// Returns what starting the only attempt of a task again is worth, and what a copy beside it would be worth if copies of the task may be
+    /// Returns what starting the only attempt of a task again is worth, and what another copy would be worth if copies of the task may be
     /// slow together.
     pub(super) fn restart(&self, id: TaskId, price: f64, sight: &mut Sight<'_>) -> Option<(Value, Option<Value>)> {
         self.judged(id, sight, |judged, (_, guard), sight| {

@@ -263,11 +263,6 @@ impl Auto {
             let by_value = sight.scale.known_from >= 1.0;
             // A copy gets the next free slot, if others are in use.
             let copy = copy.filter(|_| cluster.running_attempts() > 1);
-            if copy.is_some() && sight.shares.tried(sight.kind) == 0 {
-                // What it has done is lost only once a copy of the kind has shown whether fresh attempts are sooner.
-                self.queue.old.insert(task);
-                continue;
-            }
             let beside = copy.map_or(0.0, |copy| copy.at(price).max(0.0));
             let pays = !by_value || look::running(task, cluster).count() == 1 && value.at(price) > beside;
             let Some(oldest) = oldest.filter(|_| is_unknown && pays && sight.is_old(task)) else { continue };

@@ -63,8 +63,10 @@ impl Lessons {
         let scale = Scale { mean, ..self.scale(phase, kind, knowledge) };
         let (fresh, share) = (self.tables.get(table)?, share::mean(self.shares.of(kind)));
         let is_trusted = share < share::TRUSTED;
-        // Where copies may be slow together and progress will show what remains, that is waited for, unless no slot will come free.
-        let may_start_again = is_trusted || scale.known_from >= 1.0 || cluster.running_attempts() <= 1;
+        // Where copies may be slow together, what an attempt has done is lost only once a copy of the kind has shown whether fresh attempts are
+        // sooner, and if no progress will show what remains; or if no slot will come free for a copy.
+        let may_start_again =
+            is_trusted || scale.known_from >= 1.0 && self.shares.tried(kind) > 0 || cluster.running_attempts() <= 1;
         Some(Sight {
             id,
             cluster,

@@ -286,7 +286,13 @@ impl Auto {
             }
             Seen::Event(Event::AttemptFailed { attempt, .. }, _) => {
                 self.lessons.predictions.forget(*attempt);
-                self.lessons.tasks.failed(*attempt);
+                let class = self.groups.get(&(attempt.task.job, attempt.task.phase)).and_then(|group| group.class);
+                if let Some(class) = class {
+                    // It would have taken longer than it has run.
+                    let now = cluster.now();
+                    let ran = |since, pace: f64| Known::Above((now - since).seconds() / pace / class.mean);
+                    self.lessons.tasks.ended(*attempt, ran);
+                }
                 self.change(attempt.task);
             }
             Seen::Event(Event::AttemptStopped { attempt }, _) => {

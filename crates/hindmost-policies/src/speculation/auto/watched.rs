@@ -98,13 +98,6 @@ impl Tasks {
         }
     }
 
-    /// Notes that an attempt has failed: its duration shows nothing.
-    pub(super) fn failed(&mut self, id: AttemptId) {
-        if let Some((_, all)) = self.0.get_mut(&id.task) {
-            all.retain(|one| one.copy != id.copy || one.ended.is_some());
-        }
-    }
-
     /// Forgets a task.
     pub(super) fn forget(&mut self, task: TaskId) {
         self.0.remove(&task);

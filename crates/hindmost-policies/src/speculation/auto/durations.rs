@@ -21,7 +21,7 @@ const FEWEST: f64 = 10.0;
 const GROWTH: f64 = 1.25;
 /// Durations differ from the stated ones beyond so many standard deviations: by chance one of 1 000 comparisons finds that.
 const DIFFERENT: f64 = 3.5;
-/// The Pareto tail index that is assumed of durations of which none is stated.
+/// The tail index of the Pareto distribution that is assumed where no durations are stated.
 const TAIL: f64 = 2.0;
 /// Number of equally likely values that stand for a distribution.
 const VALUES: u32 = 200;
@@ -181,5 +181,26 @@ mod tests {
             let (found, right) = (found.mean * found.durations.quantile(quantile), right.quantile(quantile));
             assert!((found / right - 1.0).abs() < 0.1, "{quantile}: {found} {right}");
         }
+    }
+
+    #[test]
+    fn where_none_are_stated_the_first_durations_count() {
+        // What is learned outside changes its mean all the time; each attempt takes 10 s.
+        let mut all = Durations::default();
+        for attempt in 0..20 {
+            let mean = 14.0 - 0.2 * f64::from(attempt);
+            let guess = Distribution::pareto_with_mean(3.0, mean).unwrap();
+            all.note(1, Known::Exactly(10.0 / mean), (&guess, mean), false);
+            for kind in all.due() {
+                assert!(all.compare(kind, std::iter::empty()), "nothing stated could hold");
+            }
+        }
+        let found = all.of(1).unwrap();
+        // 20 of 25 values are 10 s, in classes of 10%; the other five have the mean 14 s and are Pareto distributed.
+        let mean = found.mean(1.0);
+        assert!((mean / 10.8 - 1.0).abs() < 0.1, "{mean}");
+        let exceeds = |seconds: f64| found.durations.survival(seconds / mean);
+        assert!((exceeds(28.0) / (0.2 / 16.0) - 1.0).abs() < 0.5, "{}", exceeds(28.0));
+        assert!(exceeds(9.0) > 0.8 && exceeds(11.1) < 0.1, "{} {}", exceeds(9.0), exceeds(11.1));
     }
 }

@@ -28,8 +28,13 @@ pub type DemandByName = BTreeMap<String, f64>;
 pub struct PhaseSpec {
     /// Name of the phase, unique within the job.
     pub name: Arc<str>,
-    /// Indices of the parent phases, which must finish first. Each is smaller than this phase's own index.
+    /// Indices of the parent phases, which must finish first, except for those in `edges`. Each is smaller than this phase's
+    /// own index.
     pub after: Vec<u32>,
+    /// The parents of which the phase's tasks wait for single tasks. The others must finish before any task of this
+    /// phase starts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edges: Vec<TaskEdges>,
     /// Number of tasks of the phase; at least 1.
     pub tasks: u32,
     /// Resources that one copy of a task needs.
@@ -77,6 +82,7 @@ impl PhaseSpec {
         PhaseSpec {
             name: name.into(),
             after: Vec::new(),
+            edges: Vec::new(),
             tasks,
             demand: DemandByName::new(),
             mean,
@@ -96,6 +102,104 @@ impl PhaseSpec {
     pub fn tasks_to_do(&self) -> u32 {
         self.tasks.saturating_sub(self.finished.len() as u32)
     }
+
+    /// Returns the indices of the parent phases that must finish before any task of this phase starts.
+    pub fn barriers(&self) -> impl Iterator<Item = u32> + '_ {
+        self.after.iter().copied().filter(|parent| self.edges_from(*parent).is_none())
+    }
+
+    /// Returns the edges from the tasks of a parent phase to those of this one; `None` if the whole parent must finish first.
+    pub fn edges_from(&self, parent: u32) -> Option<&TaskEdges> {
+        self.edges.iter().find(|edges| edges.parent == parent)
+    }
+}
+
+/// Edges from the tasks of a parent phase to those of a phase: which single tasks each task waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskEdges {
+    /// Index of the parent phase.
+    pub parent: u32,
+    /// The groups of both phases' tasks. `None` if task i waits for task i alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<TaskGroups>,
+}
+
+/// The groups of the tasks of two phases: a task waits for the parent's tasks of its own group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskGroups {
+    /// The group of each task of the parent phase. Groups are numbered from 0; there are at most as many as tasks of
+    /// both phases.
+    pub of_parents: Vec<u32>,
+    /// The group of each task of the phase itself.
+    pub of_tasks: Vec<u32>,
+}
+
+/// Returns the edges of a phase each of whose tasks waits for the task with its number in each of these parents; none if
+/// `each` is false.
+pub fn edges_of_each(each: bool, parents: &[u32]) -> Vec<TaskEdges> {
+    let mut parents = if each { parents.to_vec() } else { Vec::new() };
+    parents.sort_unstable();
+    parents.dedup();
+    parents.into_iter().map(|parent| TaskEdges { parent, groups: None }).collect()
+}
+
+impl TaskEdges {
+    /// Returns the edges between the tasks that are left of both phases. `parent` is the new index of the parent phase;
+    /// `finished` are the tasks of the parent and of the phase itself that are left out, ascending.
+    pub fn without_finished(&self, parent: u32, finished: (&[u32], &[u32]), tasks: (u32, u32)) -> TaskEdges {
+        if self.groups.is_none() && finished.0 == finished.1 {
+            return TaskEdges { parent, groups: None };
+        }
+        let left = |finished: &[u32], tasks: u32, groups: Option<&[u32]>| -> Vec<u32> {
+            let left = (0..tasks).filter(|task| finished.binary_search(task).is_err());
+            left.map(|task| groups.map_or(task, |groups| groups[task as usize])).collect()
+        };
+        let groups = self.groups.as_ref();
+        let mut of_parents = left(finished.0, tasks.0, groups.map(|groups| &groups.of_parents[..]));
+        let mut of_tasks = left(finished.1, tasks.1, groups.map(|groups| &groups.of_tasks[..]));
+        // Groups are numbered without gaps.
+        let mut numbers: Vec<u32> = of_parents.iter().chain(&of_tasks).copied().collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        for group in of_parents.iter_mut().chain(&mut of_tasks) {
+            *group = numbers.partition_point(|number| number < group) as u32;
+        }
+        TaskEdges { parent, groups: Some(TaskGroups { of_parents, of_tasks }) }
+    }
+
+    /// Returns the tasks of the parent phase for which a task waits, by index.
+    pub fn parents_of(&self, task: u32) -> Vec<u32> {
+        self.groups
+            .as_ref()
+            .map_or_else(|| vec![task], |groups| members(&groups.of_parents, groups.of_tasks.get(task as usize)))
+    }
+
+    /// Returns the tasks that wait for a task of the parent phase, by index.
+    pub fn children_of(&self, parent: u32) -> Vec<u32> {
+        self.groups
+            .as_ref()
+            .map_or_else(|| vec![parent], |groups| members(&groups.of_tasks, groups.of_parents.get(parent as usize)))
+    }
+
+    /// Returns what is wrong with the edges of a phase of `tasks` tasks whose parent has `parents`; `None` if nothing is.
+    fn fault(&self, parents: u32, tasks: u32) -> Option<String> {
+        let Some(TaskGroups { of_parents, of_tasks }) = &self.groups else {
+            return (parents != tasks)
+                .then(|| format!("each of its {tasks} tasks waits for one task of a phase that has {parents}"));
+        };
+        if (of_parents.len(), of_tasks.len()) != (parents as usize, tasks as usize) {
+            return Some("the groups of its edges are not given for each task".to_owned());
+        }
+        let most = of_parents.len() + of_tasks.len();
+        let largest = of_parents.iter().chain(of_tasks).max();
+        largest.filter(|group| **group as usize >= most).map(|group| format!("its edges have no group {group}"))
+    }
+}
+
+/// Returns the positions at which a group is listed; none if there is no group.
+fn members(groups: &[u32], group: Option<&u32>) -> Vec<u32> {
+    let Some(group) = group else { return Vec::new() };
+    (0..).zip(groups).filter(|(_, of)| *of == group).map(|(at, _)| at).collect()
 }
 
 /// The size and location of the input of a phase's tasks.
@@ -168,6 +272,24 @@ impl JobSpec {
     /// Returns the number of tasks of all phases.
     pub fn tasks(&self) -> u64 {
         self.phases.iter().map(|phase| u64::from(phase.tasks)).sum()
+    }
+
+    /// Returns what is wrong with the edges between single tasks of a job; `None` if nothing is.
+    pub fn fault_of_edges(&self) -> Option<String> {
+        self.phases.iter().enumerate().find_map(|(at, phase)| {
+            let fault = |edges: &TaskEdges| {
+                let parent = self.phases.get(edges.parent as usize).filter(|_| phase.after.contains(&edges.parent));
+                parent.map_or_else(
+                    || Some("its edges come from a phase that is not its parent".to_owned()),
+                    |parent| edges.fault(parent.tasks, phase.tasks),
+                )
+            };
+            let twice = |edges: &TaskEdges| phase.edges.iter().filter(|other| other.parent == edges.parent).count() > 1;
+            let fault = phase.edges.iter().find_map(|edges| {
+                fault(edges).or_else(|| twice(edges).then(|| "edges from one phase are given twice".to_owned()))
+            });
+            fault.map(|fault| format!("phase {:?} (number {at}): {fault}", phase.name))
+        })
     }
 
     /// Returns a phase that waits for itself or for a later phase; `None` if every phase comes after its parents. Jobs in

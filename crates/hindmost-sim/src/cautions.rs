@@ -281,7 +281,7 @@ fn tails(experiment: &Experiment) -> Tails {
 fn of_workload(spec: &WorkloadSpec) -> Tails {
     let phases = || spec.job.iter().flat_map(|kind| &kind.phase);
     let durations: Vec<&Parameter> = spec.duration.iter().chain(phases().map(|phase| &phase.duration)).collect();
-    let tasks = spec.tasks.iter().chain(phases().map(|phase| &phase.tasks));
+    let tasks = spec.tasks.iter().chain(phases().filter_map(|phase| phase.tasks.as_ref()));
     let of_durations = durations.iter().filter_map(|duration| own_tail(duration));
     let of_parameters = durations.iter().filter_map(|duration| parameters_tail(duration));
     let of_jobs = tasks.filter_map(tail).chain(of_parameters);

@@ -21,7 +21,7 @@ use hindmost_core::ids::NodeId;
 use hindmost_core::names::{check_name, check_shared_name};
 use hindmost_core::resources::parse_size;
 use hindmost_core::time::Time;
-use hindmost_core::workload::{DemandByName, Durations, InputSpec, JobSpec, PhaseSpec, WorkloadJob};
+use hindmost_core::workload::{DemandByName, Durations, InputSpec, JobSpec, PhaseSpec, WorkloadJob, edges_of_each};
 use hindmost_math::distribution::Distribution;
 use hindmost_math::plain::{Plain, Quoted, with_plain_numbers};
 use serde::Deserialize;
@@ -65,6 +65,8 @@ struct PhaseLine {
     name: String,
     #[serde(default)]
     after: Vec<String>,
+    #[serde(default)]
+    each: bool,
     #[serde(default)]
     demand: BTreeMap<String, Amount>,
     #[serde(default)]
@@ -205,7 +207,7 @@ impl JobLine {
             queue: self.queue.map(Into::into),
             phases,
         };
-        Ok(WorkloadJob { spec, durations })
+        spec.fault_of_edges().map_or(Ok(WorkloadJob { spec, durations }), Err)
     }
 }
 
@@ -245,8 +247,9 @@ impl PhaseLine {
             let amount = amount.number().map_err(|error| format!("demand of {dimension}: {error}"))?;
             demand.insert(dimension.clone(), amount);
         }
-        let after = self.after.iter().filter_map(|parent| place.get(parent.as_str()).copied()).collect();
+        let after: Vec<u32> = self.after.iter().filter_map(|parent| place.get(parent.as_str()).copied()).collect();
         Ok(PhaseSpec {
+            edges: edges_of_each(self.each, &after),
             after,
             demand,
             sd: self.sd,
@@ -315,6 +318,18 @@ mod tests {
         assert_eq!(&*jobs[0].spec.name, "7");
         assert_eq!(&*jobs[1].spec.phases[0].name, "a");
         assert_eq!(jobs[1].spec.phases[1].after, [0]);
+    }
+
+    #[test]
+    fn chains_of_tasks_are_read() {
+        let text = |tasks: &str| {
+            format!(
+                r#"{{"job":"j","arrival":0,"phases":[{{"name":"a","tasks":[[1],[2]]}},{{"name":"b","after":["a"],"each":true,"tasks":{tasks}}}]}}"#
+            )
+        };
+        assert_eq!(read(&text("[[1],[2]]")).unwrap()[0].spec.phases[1].edges, edges_of_each(true, &[0]));
+        let error = read(&text("[[1]]")).unwrap_err();
+        assert!(error.contains("each of its 1 tasks waits for one task of a phase that has 2"), "{error}");
     }
 
     #[test]

@@ -138,14 +138,22 @@ impl Reading {
         // Copies take turns over the first and the second output: copies 0 and 2 read the first, copy 1 the second.
         let older = cluster.copies(id.task).filter(|copy| copy.id().copy < id.copy).count();
         let upstream = |parent: &u32| cluster.job(id.task.job).and_then(|job| job.phases().get(*parent as usize));
-        let tasks: usize = spec.after.iter().filter_map(upstream).map(|phase| phase.tasks().len()).sum();
+        let read_of = |parent: &u32| spec.edges_from(*parent).map(|edges| edges.parents_of(id.task.index));
+        let tasks_of = |parent: &u32| {
+            let all = || upstream(parent).map_or(0, |phase| phase.tasks().len());
+            read_of(parent).map_or_else(all, |tasks| tasks.len())
+        };
+        let tasks: usize = spec.after.iter().map(tasks_of).sum();
         let (mut shared, mut wait) = (0usize, Time::ZERO);
         if let Assignment::Delay(delay) = network.assignment
             && readers > 1
         {
             let now = attempt.since();
             for parent in &spec.after {
-                for second in self.seconds.get(&(id.task.job, *parent)).into_iter().flatten() {
+                let read = read_of(parent);
+                let is_read =
+                    |second: &&Second| read.as_ref().is_none_or(|tasks| tasks.contains(&second.attempt.task.index));
+                for second in self.seconds.get(&(id.task.job, *parent)).into_iter().flatten().filter(is_read) {
                     // If there are fewer upstream than downstream copies, all read the first output.
                     let launched = cluster.task(second.attempt.task).map_or(0, Task::launched);
                     if second.finish <= now + delay && launched >= readers {

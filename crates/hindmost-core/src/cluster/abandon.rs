@@ -45,10 +45,11 @@ impl Phase {
     /// Marks the unfinished tasks as abandoned.
     fn abandon(&mut self) {
         for task in self.tasks.iter_mut().filter(|task| !task.finished) {
-            (task.finished, task.abandoned, task.retrying, task.withheld) = (true, true, false, false);
+            (task.finished, task.abandoned, task.retrying) = (true, true, false);
+            (task.withheld, task.blocked) = (false, false);
         }
         self.abandoned += self.unfinished;
-        (self.pending, self.unfinished, self.withheld) = (0, 0, 0);
+        (self.pending, self.unfinished, self.withheld, self.blocked) = (0, 0, 0, 0);
         self.next = self.tasks.len() as u32;
         self.retry.clear();
     }

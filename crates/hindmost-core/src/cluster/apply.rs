@@ -123,6 +123,8 @@ pub struct Applied {
     pub phase_finished: bool,
     /// True if the last task of the job has finished.
     pub job_finished: bool,
+    /// True if tasks are pending now that waited for the task that has finished or was given up.
+    pub unblocked: bool,
     /// The node on which the attempt held resources until now, and the time since which it held them. The resources are
     /// free now, or a replacement holds them. `None` if the attempt held none.
     pub released: Option<(NodeId, Time)>,
@@ -137,6 +139,13 @@ pub struct Applied {
     /// The node of the reservation that ended because its task has finished, is withheld or was given up; `None` if the task
     /// had none.
     pub reservation_ended_on: Option<NodeId>,
+}
+
+impl Applied {
+    /// Returns true if tasks of the job may be pending now that could not start before.
+    pub fn makes_pending(&self) -> bool {
+        self.pending_again || self.phase_finished || self.unblocked
+    }
 }
 
 impl Cluster {
@@ -430,6 +439,9 @@ impl Cluster {
                     .map_err(|error| bad(&format!("phase {:?}: {error}", phase.name)))?,
             };
             known.push((self.dimensions.demand(&phase.demand)?, durations));
+        }
+        if let Some(fault) = spec.fault_of_edges() {
+            return Err(bad(&fault));
         }
         if spec.phases.iter().all(|phase| phase.tasks_to_do() == 0) {
             return Err(bad("all of its tasks have finished already"));

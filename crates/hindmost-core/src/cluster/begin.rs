@@ -46,6 +46,9 @@ impl Cluster {
         if task.withheld {
             return Err(refuse("its task is withheld"));
         }
+        if task.blocked {
+            return Err(refuse("its task waits for other tasks"));
+        }
         if task.finished {
             return Err(refuse("its task has finished"));
         }
@@ -109,6 +112,8 @@ impl Cluster {
             if task.retrying {
                 task.retrying = false;
                 phase.retry.retain(|index| *index != id.task.index);
+            } else if let Some(edges) = phase.edges.as_mut().filter(|edges| edges.has_parents()) {
+                edges.started(id.task.index);
             } else {
                 // Skip tasks that have started. Pending tasks before `phase.next` are in `phase.retry`.
                 let begins = phase.next as usize;

@@ -5,6 +5,7 @@ use crate::ids::AttemptId;
 use crate::time::Time;
 
 use super::attempt::{Attempt, AttemptState};
+use super::edges::unblock_children;
 use super::job::Job;
 use super::task::NO_ATTEMPT;
 use super::{Applied, Cluster, RecordError, job_at};
@@ -56,7 +57,8 @@ impl Cluster {
             phase.useful_time += held;
             phase.unfinished -= 1;
             job.copies_won += u32::from(id.copy > 0 && !is_relaunch);
-            if phase.unfinished == 0 {
+            applied.unblocked = unblock_children(job, id.task);
+            if job.phases[id.task.phase as usize].unfinished == 0 {
                 applied.phase_finished = true;
                 finish_phase(job, id.task.phase, now, &mut applied);
             }
@@ -101,7 +103,7 @@ pub(super) fn finish_phase(job: &mut Job, finished: u32, now: Time, applied: &mu
         return;
     }
     for (at, spec) in job.spec.phases.iter().enumerate() {
-        let waits_for_it = spec.after.iter().filter(|parent| **parent == finished).count() as u32;
+        let waits_for_it = spec.barriers().filter(|parent| *parent == finished).count() as u32;
         if waits_for_it > 0 {
             let phase = &mut job.phases[at];
             phase.parents_left -= waits_for_it;

@@ -8,6 +8,7 @@ use crate::time::Time;
 use crate::workload::{JobSpec, PhaseSpec};
 use hindmost_math::distribution::Distribution;
 
+use super::edges::block_tasks;
 use super::phase::Phase;
 
 /// A job that has arrived and has not yet left the cluster.
@@ -37,11 +38,12 @@ impl Job {
     /// Creates a job that arrives at `arrival`. `known` has the demand and the assumed durations of each phase.
     pub(super) fn new(id: JobId, spec: Arc<JobSpec>, arrival: Time, known: Vec<(Resources, Distribution)>) -> Job {
         let is_to_do = |at: &u32| spec.phases[*at as usize].tasks_to_do() > 0;
-        let parents_left = |phase: &PhaseSpec| phase.after.iter().filter(|at| is_to_do(at)).count() as u32;
+        let parents_left = |phase: &PhaseSpec| phase.barriers().filter(is_to_do).count() as u32;
         let phases = spec.phases.iter().zip(known);
-        let phases: Vec<Phase> = phases
+        let mut phases: Vec<Phase> = phases
             .map(|(phase, (demand, durations))| Phase::new(phase, parents_left(phase), demand, durations))
             .collect();
+        block_tasks(&spec, &mut phases);
         let unfinished_phases = phases.iter().filter(|phase| !phase.is_finished()).count() as u32;
         let runnable = phases.iter().filter(|phase| phase.is_open()).map(|phase| phase.pending).sum();
         let is_open = |at: &u32| phases[*at as usize].is_open() && !phases[*at as usize].is_finished();
@@ -170,9 +172,9 @@ impl Job {
         later - u64::from(self.relaunches)
     }
 
-    /// Returns the work of all pending tasks: pending tasks × mean duration, seconds on a node of speed 1.
+    /// Returns the work of all pending and blocked tasks: their number × mean duration, seconds on a node of speed 1.
     pub fn pending_workload(&self) -> f64 {
-        self.phases.iter().map(|phase| f64::from(phase.pending) * phase.mean).sum()
+        self.phases.iter().map(|phase| f64::from(phase.to_start()) * phase.mean).sum()
     }
 
     /// Returns the sum of the demands of the job's starting, running and stopping copies.

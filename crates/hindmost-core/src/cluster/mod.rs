@@ -15,6 +15,7 @@ mod abandon;
 mod apply;
 mod attempt;
 mod begin;
+mod edges;
 mod end;
 mod free;
 mod job;

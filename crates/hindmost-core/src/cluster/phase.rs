@@ -6,6 +6,7 @@ use crate::resources::Resources;
 use crate::time::Time;
 use crate::workload::PhaseSpec;
 
+use super::edges::Edges;
 use super::task::{NO_ATTEMPT, NO_NODE, Task};
 use super::tasks_by_input::TasksByInput;
 
@@ -36,8 +37,11 @@ pub struct Phase {
     pub(super) never_copied: bool,
     pub(super) may_restart: bool,
     pub(super) never_resumed: bool,
+    /// Number of unfinished parent phases that must finish before any task starts.
     pub(super) parents_left: u32,
     pub(super) pending: u32,
+    /// Number of tasks that wait for single tasks of earlier phases. They are not counted in `pending`.
+    pub(super) blocked: u32,
     pub(super) unfinished: u32,
     /// Number of tasks that were not finished when the job arrived.
     pub(super) to_do: u32,
@@ -50,6 +54,8 @@ pub struct Phase {
     pub(super) next: u32,
     /// Indices of the pending tasks before `next`. They lost all their copies and are to be retried.
     pub(super) retry: Vec<u32>,
+    /// The edges from single tasks and to them; `None` if there are none.
+    pub(super) edges: Option<Box<Edges>>,
     /// Index of the tasks by the location of their input; `None` if the location is unknown.
     pub(super) by_input: Option<Box<TasksByInput>>,
     pub(super) useful_time: Time,
@@ -57,7 +63,8 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// Creates a phase from a checked specification. `parents_left` is the number of unfinished parent phases.
+    /// Creates a phase from a checked specification. `parents_left` is the number of unfinished parent phases that must
+    /// finish before any of its tasks starts.
     pub(super) fn new(spec: &PhaseSpec, parents_left: u32, demand: Resources, durations: Distribution) -> Phase {
         let blank = Task {
             newest: NO_ATTEMPT,
@@ -69,6 +76,7 @@ impl Phase {
             finished: false,
             abandoned: false,
             withheld: false,
+            blocked: false,
             no_more_copies: false,
             may_restart: false,
             retrying: false,
@@ -93,6 +101,7 @@ impl Phase {
             never_resumed: spec.never_resumed,
             parents_left,
             pending: to_do,
+            blocked: 0,
             unfinished: to_do,
             to_do,
             abandoned: 0,
@@ -100,6 +109,7 @@ impl Phase {
             copies: 0,
             next,
             retry: Vec::new(),
+            edges: None,
             by_input: None,
             useful_time: Time::ZERO,
             wasted_time: Time::ZERO,
@@ -188,8 +198,9 @@ impl Phase {
         !self.never_resumed
     }
 
-    /// Returns true if all parent phases are finished, so that tasks of this phase may start. A phase whose tasks were
-    /// all finished before its job arrived is finished even if it is not open.
+    /// Returns true if all parent phases are finished that must finish before any task of this phase starts. Tasks may still
+    /// be blocked ([`Task::is_blocked`]). A phase whose tasks were all finished before its job arrived is finished even if it
+    /// is not open.
     #[inline]
     pub fn is_open(&self) -> bool {
         self.parents_left == 0
@@ -201,11 +212,23 @@ impl Phase {
         self.unfinished == 0
     }
 
-    /// Returns the number of unfinished tasks without a running copy, without those that are withheld; 0 once the job is
-    /// abandoned.
+    /// Returns the number of unfinished tasks without a running copy, without those that are withheld or blocked; 0 once the
+    /// job is abandoned.
     #[inline]
     pub fn pending(&self) -> u32 {
         self.pending
+    }
+
+    /// Returns the number of tasks that wait for single tasks of earlier phases.
+    #[inline]
+    pub fn blocked(&self) -> u32 {
+        self.blocked
+    }
+
+    /// Returns the number of tasks that are to run later: pending and blocked ones.
+    #[inline]
+    pub fn to_start(&self) -> u32 {
+        self.pending + self.blocked
     }
 
     /// Returns the number of tasks that have not finished; 0 once the job is abandoned.
@@ -228,7 +251,7 @@ impl Phase {
 
     /// Returns the number of unfinished tasks with a running copy.
     pub fn running_tasks(&self) -> u32 {
-        self.unfinished - self.pending - self.withheld
+        self.unfinished - self.pending - self.withheld - self.blocked
     }
 
     /// Returns the number of tasks that were not finished when the job arrived.
@@ -255,6 +278,11 @@ impl Phase {
             return None;
         }
         self.retry.iter().rev().find(|index| again(**index)).copied().or_else(|| {
+            if let Some(edges) = &self.edges
+                && let Some(ready) = edges.first_ready()
+            {
+                return Some(ready);
+            }
             let next = self.next as usize;
             let skip = self.tasks.get(next..)?.iter().position(Task::is_pending)?;
             Some((next + skip) as u32)

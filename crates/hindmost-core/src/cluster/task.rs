@@ -7,7 +7,7 @@ pub(super) const NO_ATTEMPT: u32 = u32::MAX;
 pub(super) const NO_NODE: u32 = u32::MAX;
 
 /// A task. It is pending while it has no running copy and has not finished; it is finished once one copy has finished, or
-/// once it is given up or its job is abandoned. A withheld task is neither.
+/// once it is given up or its job is abandoned. A withheld or blocked task is neither.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, and tasks are many, so each has one byte")]
 pub struct Task {
@@ -29,6 +29,8 @@ pub struct Task {
     pub(super) abandoned: bool,
     /// True while the task gets no attempt although it is unfinished and no copy runs.
     pub(super) withheld: bool,
+    /// True while the task waits for single tasks of earlier phases.
+    pub(super) blocked: bool,
     /// True if no other attempt starts while attempts of the task run.
     pub(super) no_more_copies: bool,
     /// True if an attempt of the task may be stopped so that the task starts again, because it gets no copies.
@@ -85,8 +87,15 @@ impl Task {
         self.withheld
     }
 
-    /// Returns true if no copy runs, none has finished, and the task is neither withheld nor given up nor its job abandoned.
+    /// Returns true while the task waits for single tasks of earlier phases
+    /// ([`PhaseSpec::edges`](crate::workload::PhaseSpec::edges)).
+    pub fn is_blocked(&self) -> bool {
+        self.blocked
+    }
+
+    /// Returns true if no copy runs, none has finished, and the task is neither blocked nor withheld nor given up nor its
+    /// job abandoned.
     pub fn is_pending(&self) -> bool {
-        !self.finished && self.copies == 0 && !self.withheld
+        !self.finished && self.copies == 0 && !self.withheld && !self.blocked
     }
 }

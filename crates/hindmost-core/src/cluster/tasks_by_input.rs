@@ -31,11 +31,12 @@ impl TaskList {
     /// Returns the first pending task that was never started.
     fn first_new(&self, tasks: &[Task]) -> Option<u32> {
         let begin = self.from.get() as usize;
-        let is_new = |task: &Task| task.launched() == 0 && task.is_pending();
-        let is_new = |index: &u32| tasks.get(*index as usize).is_some_and(is_new);
-        let skip = self.tasks[begin..].iter().position(is_new).unwrap_or(self.tasks.len() - begin);
+        let task = |index: &u32| tasks.get(*index as usize).filter(|task| task.launched() == 0);
+        let is_new = |index: &u32| task(index).is_some_and(Task::is_pending);
+        let may_become_new = |index: &u32| task(index).is_some_and(|task| task.is_pending() || task.is_blocked());
+        let skip = self.tasks[begin..].iter().position(may_become_new).unwrap_or(self.tasks.len() - begin);
         self.from.set((begin + skip) as u32);
-        self.tasks.get(begin + skip).copied()
+        self.tasks[begin + skip..].iter().copied().find(is_new)
     }
 }
 

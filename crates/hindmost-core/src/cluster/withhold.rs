@@ -1,12 +1,13 @@
 //! Withholds tasks and gives tasks up: what a live run does with tasks that have failed.
 //!
 //! A withheld task is unfinished, but no attempt of it starts until it returns: its next try waits for a time, or it has
-//! failed permanently while the rest of its job goes on. A task that is given up counts as finished without a result, so that
+//! failed permanently while the rest of its job goes on. Blocked tasks are not withheld: they wait for other tasks anyway. A task that is given up counts as finished without a result, so that
 //! its phase and job can finish. To policies it looks like a task of an abandoned job.
 
 use crate::ids::TaskId;
 
 use super::apply::{Applied, RecordError};
+use super::edges::unblock_children;
 use super::end::finish_phase;
 use super::task::Task;
 use super::{Cluster, Phase};
@@ -60,11 +61,11 @@ impl Cluster {
     /// Gives up a task without running copies: it counts as finished and has no result.
     pub(super) fn give_up(&mut self, id: TaskId) -> Result<Applied, RecordError> {
         let task = self.task(id).ok_or_else(|| RecordError::Unknown(id.to_string()))?;
-        let withheld = task.withheld;
-        if !task.is_pending() && !withheld {
+        let (withheld, blocked) = (task.withheld, task.blocked);
+        if !task.is_pending() && !withheld && !blocked {
             return Err(RecordError::CannotWithhold { task: id, reason: why_not_pending(task) });
         }
-        if !withheld {
+        if !withheld && !blocked {
             self.take_from_pending(id);
         }
         let reservation_ended_on = self.end_reservation_for(id);
@@ -75,11 +76,13 @@ impl Cluster {
         let before = u64::from(job.runnable);
         let phase = &mut job.phases[id.phase as usize];
         let task = &mut phase.tasks[id.index as usize];
-        (task.finished, task.abandoned, task.withheld) = (true, true, false);
+        (task.finished, task.abandoned, task.withheld, task.blocked) = (true, true, false, false);
         phase.withheld -= u32::from(withheld);
+        phase.blocked -= u32::from(blocked);
         phase.unfinished -= 1;
         phase.abandoned += 1;
-        if phase.unfinished == 0 {
+        applied.unblocked = unblock_children(job, id);
+        if job.phases[id.phase as usize].unfinished == 0 {
             applied.phase_finished = true;
             finish_phase(job, id.phase, now, &mut applied);
         }
@@ -96,6 +99,8 @@ impl Cluster {
         let task = &mut phase.tasks[id.index as usize];
         if std::mem::take(&mut task.retrying) {
             phase.retry.retain(|index| *index != id.index);
+        } else if let Some(edges) = &mut phase.edges {
+            edges.started(id.index);
         }
         if phase.is_open() {
             job.runnable -= 1;
@@ -119,6 +124,7 @@ fn why_not_pending(task: &Task) -> &'static str {
     match (task.withheld, task.finished) {
         (true, _) => "it is withheld already",
         (false, true) => "it has finished",
+        (false, false) if task.blocked => "it waits for other tasks",
         (false, false) => "copies of it run",
     }
 }

@@ -27,6 +27,7 @@ use crate::record::{Change, Event, Record};
 use crate::resources::{Dimensions, Resources};
 use crate::time::Time;
 use crate::timeline::{AttemptEnd, Timeline, TimelineRow};
+use crate::workload::JobSpec;
 use schedule::{InOrder, Schedule, Work};
 
 /// Number of draws for small jobs.
@@ -152,14 +153,14 @@ impl TimeSaved {
         }
         let demands = job.spec.phases.iter().map(|phase| dimensions.demand(&phase.demand).ok());
         let demands: Vec<Resources> = demands.collect::<Option<_>>()?;
-        let after = job.spec.phases.iter().map(|phase| phase.after.clone()).collect();
-        let nodes = timeline.nodes.iter().map(|node| node.capacity).collect();
-        let schedule = Schedule { after, demands, nodes };
         let mut by_task: BTreeMap<TaskId, Vec<&TimelineRow>> = BTreeMap::new();
         for row in &timeline.rows {
             by_task.entry(row.attempt.task).or_default().push(row);
         }
         let numbers: BTreeMap<TaskId, usize> = by_task.keys().copied().zip(0..).collect();
+        let after = job.spec.phases.iter().map(|phase| phase.barriers().collect()).collect();
+        let nodes = timeline.nodes.iter().map(|node| node.capacity).collect();
+        let schedule = Schedule { after, waits_for: waits_for(&job.spec, &numbers), demands, nodes };
         let recorded = schedule.makespan(&recorded(timeline, &numbers, job.finish?), InOrder::All);
         if (recorded - took).abs() > SHARE_OFF * took + SECONDS_OFF {
             return None;
@@ -176,6 +177,21 @@ impl TimeSaved {
         tasks.sort_by_key(|alone| by_task[&alone.task][0].start);
         Some(estimate(&tasks, recorded, &schedule, &durations, &estimates))
     }
+}
+
+/// Returns the single tasks for which each task waits. `numbers` are the numbers of the tasks that ran.
+fn waits_for(spec: &JobSpec, numbers: &BTreeMap<TaskId, usize>) -> Vec<Vec<usize>> {
+    if spec.phases.iter().all(|phase| phase.edges.is_empty()) {
+        return Vec::new();
+    }
+    let parents = |task: &TaskId| {
+        let task = *task;
+        let edges = spec.phases[task.phase as usize].edges.iter();
+        let parents =
+            edges.flat_map(|edges| edges.parents_of(task.index).into_iter().map(|index| (edges.parent, index)));
+        parents.filter_map(|(phase, index)| numbers.get(&TaskId { phase, index, ..task }).copied()).collect()
+    };
+    numbers.keys().map(parents).collect()
 }
 
 /// Returns the durations of the attempts of each phase in ascending order; those of attempts that were stopped or failed are cut

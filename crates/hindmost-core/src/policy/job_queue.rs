@@ -309,8 +309,7 @@ impl JobQueue {
             Event::AttemptFinished { attempt }
             | Event::AttemptFailed { attempt, .. }
             | Event::AttemptStopped { attempt } => {
-                let can_be_queued = applied.pending_again || applied.phase_finished;
-                if !can_be_queued && !self.places.contains_key(&attempt.task.job) {
+                if !applied.makes_pending() && !self.places.contains_key(&attempt.task.job) {
                     return;
                 }
                 attempt.task.job

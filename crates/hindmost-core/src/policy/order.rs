@@ -115,11 +115,7 @@ pub fn concerned(event: &Event, applied: Applied, follows_ends: bool) -> Concern
         | Event::TaskGivenUp { .. }
         | Event::JobGivenUp { .. } => Concerned::ItsJob,
         Event::AttemptFinished { .. } | Event::AttemptFailed { .. } | Event::AttemptStopped { .. } => {
-            if applied.pending_again || applied.phase_finished || follows_ends {
-                Concerned::ItsJob
-            } else {
-                Concerned::Nobody
-            }
+            if applied.makes_pending() || follows_ends { Concerned::ItsJob } else { Concerned::Nobody }
         }
         // Tasks of many jobs may be pending again, and the capacity has changed.
         Event::NodeLost { .. } | Event::NodeLeaving { .. } | Event::NodeReturned { .. } | Event::NodeJoined { .. } => {

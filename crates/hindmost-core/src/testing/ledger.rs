@@ -156,8 +156,19 @@ impl Ledger {
         self.tasks(job, phase).all(|task| self.is_finished(task))
     }
 
+    /// Returns whether the phases have finished for which all tasks of a phase wait.
     fn is_open(&self, job: JobId, phase: u32) -> bool {
-        self.specs[job.0 as usize].phases[phase as usize].after.iter().all(|parent| self.phase_finished(job, *parent))
+        let spec = &self.specs[job.0 as usize].phases[phase as usize];
+        spec.barriers().all(|parent| self.phase_finished(job, parent))
+    }
+
+    /// Returns whether the single tasks have finished for which a task waits.
+    fn is_unblocked(&self, task: TaskId) -> bool {
+        let edges = &self.specs[task.job.0 as usize].phases[task.phase as usize].edges;
+        edges.iter().all(|edges| {
+            let of_parent = |index| TaskId { phase: edges.parent, index, ..task };
+            edges.parents_of(task.index).into_iter().all(|index| self.is_finished(of_parent(index)))
+        })
     }
 
     fn has_running_copies(&self, task: TaskId) -> bool {
@@ -168,6 +179,7 @@ impl Ledger {
         let task = id.task;
         assert!(!self.abandoned.contains_key(&task.job), "{id} starts after its job was abandoned");
         assert!(self.is_open(task.job, task.phase), "{id} starts before its phase's parents have finished");
+        assert!(self.is_unblocked(task), "{id} starts before the tasks have finished for which it waits");
         assert!(!self.is_finished(task), "{id} starts after its task has finished");
         let next = self.started.entry(task).or_default();
         assert_eq!(id.copy, *next, "copies are numbered in the order of their starts");
@@ -320,7 +332,9 @@ impl Ledger {
     pub fn is_conserving(&self) {
         for (job, spec) in (0..).map(JobId).zip(&self.specs).filter(|(job, _)| !self.abandoned.contains_key(job)) {
             for phase in (0..spec.phases.len() as u32).filter(|phase| self.is_open(job, *phase)) {
-                let waits = |task: &TaskId| !self.is_finished(*task) && !self.has_running_copies(*task);
+                let waits = |task: &TaskId| {
+                    !self.is_finished(*task) && !self.has_running_copies(*task) && self.is_unblocked(*task)
+                };
                 if let Some(task) = self.tasks(job, phase).find(waits) {
                     let demand = self.demand(task);
                     let mut up = (0..self.capacities.len()).filter(|node| !self.lost[*node]);

@@ -126,7 +126,7 @@ impl Altruists {
         member.chain = None;
         self.shares.change(job);
         self.checked.changed.push(job);
-        if applied.pending_again || applied.phase_finished {
+        if applied.makes_pending() {
             member.checked_in = None;
         }
         if applied.phase_finished {

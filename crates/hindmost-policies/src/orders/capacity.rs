@@ -284,7 +284,7 @@ impl Pass for CapacityOriginals {
                 | Event::AttemptFailed { attempt, .. }
                 | Event::AttemptStopped { attempt },
                 applied,
-            ) if applied.pending_again || applied.phase_finished => self.refresh(attempt.task.job, cluster),
+            ) if applied.makes_pending() => self.refresh(attempt.task.job, cluster),
             Seen::Event(
                 Event::TaskWithheld { task, .. } | Event::TaskReturned { task } | Event::TaskGivenUp { task },
                 _,

@@ -1,4 +1,4 @@
-//! `fewest_remaining` serves started jobs before new ones. The started job with the fewest pending tasks is next; new
+//! `fewest_remaining` serves started jobs before new ones. The started job with the fewest tasks to start is next; new
 //! jobs follow in order of their workload.
 //!
 //! Paper: Xu & Lau 2015, Algorithm 1 (the order of SCA).
@@ -14,7 +14,7 @@ pub struct FewestRemaining;
 impl Order for FewestRemaining {
     fn key(&self, job: &Job, _cluster: &Cluster) -> f64 {
         if job.started().is_some() {
-            job.phases().iter().map(|phase| f64::from(phase.pending())).sum()
+            job.phases().iter().map(|phase| f64::from(phase.to_start())).sum()
         } else {
             job.pending_workload()
         }

@@ -248,7 +248,7 @@ fn job_view(
             let parent = phases.get(*parent as usize);
             parent.is_some_and(|parent: &PhaseView| parent.finished + parent.failed_tasks < parent.tasks)
         };
-        count.view.waiting = spec.after.iter().any(is_waiting);
+        count.view.waiting = spec.barriers().any(|parent| is_waiting(&parent));
         count.view.progress =
             ((count.view.finished as f64 + count.done) / count.view.tasks.max(1) as f64).clamp(0.0, 1.0);
         let middle = count.durations.len().div_ceil(2).saturating_sub(1);

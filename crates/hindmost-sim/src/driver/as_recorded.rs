@@ -82,7 +82,11 @@ impl Driver<'_> {
         let Some(recorded) = self.setup.as_recorded.as_deref() else { return Ok(()) };
         let phases = recorded.lags.get(job.0 as usize).map_or(0, Vec::len) as u32;
         for phase in 0..phases {
-            let tasks: Vec<TaskId> = self.lagging(job, phase).map(|(task, _)| task).collect();
+            let cluster = self.session.cluster();
+            // Blocked tasks wait for others already.
+            let is_blocked = |task: &TaskId| cluster.task(*task).is_some_and(Task::is_blocked);
+            let lagging = self.lagging(job, phase).map(|(task, _)| task);
+            let tasks: Vec<TaskId> = lagging.filter(|task| !is_blocked(task)).collect();
             for task in &tasks {
                 self.step(at, &Event::TaskWithheld { task: *task, until: None, may_run: None })?;
             }

@@ -50,6 +50,8 @@ impl DueKey {
 /// A phase as it is written in the scenario.
 pub(super) struct Written {
     tasks: Parameter,
+    /// Index of the phase that has these `tasks`: another one if each task waits for a task of an earlier phase.
+    counted_as: usize,
     duration: Parameter,
     pub(super) demand: DemandByName,
     /// Memory accesses per second of a running copy.
@@ -73,9 +75,11 @@ pub(super) struct Drawn {
 }
 
 impl Written {
-    fn of(kind: &JobKind, phase: &PhaseKind) -> Result<Written, String> {
+    fn of(kind: &JobKind, phase: &PhaseKind, counted_as: usize) -> Result<Written, String> {
+        let tasks = kind.phase[counted_as].tasks.clone();
         Ok(Written {
-            tasks: phase.tasks.clone(),
+            tasks: tasks.ok_or_else(|| format!("job {:?}, phase {:?} has no tasks", kind.name, phase.name))?,
+            counted_as,
             duration: phase.duration.clone(),
             demand: phase.demand_by_name()?,
             memory_accesses: phase.memory_accesses.unwrap_or(0.0),
@@ -145,6 +149,7 @@ impl Kind {
         let missing = |what: &str| format!("the workload has no {what}");
         let written = Written {
             tasks: spec.tasks.clone().ok_or_else(|| missing("tasks"))?,
+            counted_as: 0,
             duration: spec.duration.clone().ok_or_else(|| missing("duration"))?,
             demand: match &spec.demand {
                 Some(demand) => demand.by_name().map_err(|error| format!("demand.{error}"))?,
@@ -156,14 +161,15 @@ impl Kind {
             replicas: 0,
             label: String::new(),
         };
-        let plan = vec![PlannedPhase { name: "tasks".into(), after: Vec::new(), written: 0, copy: 0 }];
+        let plan = vec![PlannedPhase { name: "tasks".into(), after: Vec::new(), each: false, written: 0, copy: 0 }];
         let due = DueKey::of(spec.deadline.as_ref(), spec.deadline_factor.as_ref());
         Ok(Kind { name: None, until: 1.0, due, written: vec![written], plan })
     }
 
     /// Creates a kind; `before` is the sum of the shares of the kinds before it.
     fn of(spec: &WorkloadSpec, kind: &JobKind, before: f64) -> Result<Kind, String> {
-        let written = kind.phase.iter().map(|phase| Written::of(kind, phase));
+        let counted_as = kind.counted_as()?;
+        let written = kind.phase.iter().zip(counted_as).map(|(phase, counted_as)| Written::of(kind, phase, counted_as));
         Ok(Kind {
             name: Some(kind.name.clone()),
             until: before + kind.share,
@@ -230,7 +236,9 @@ impl Kind {
     /// and a phase.
     pub(super) fn draw(&self, draws: impl Fn(Purpose, usize) -> Draws) -> Result<Vec<Drawn>, String> {
         let phases = self.written.iter().enumerate();
-        let drawn = phases.map(|(part, written)| written.draw(|purpose| draws(purpose, part)));
+        let drawn = phases.map(|(part, written)| {
+            written.draw(|purpose| draws(purpose, if purpose == Purpose::Tasks { written.counted_as } else { part }))
+        });
         let drawn = drawn.collect::<Result<Vec<Drawn>, String>>()?;
         let tasks: u64 = self.plan.iter().map(|planned| u64::from(drawn[planned.written].tasks)).sum();
         if tasks > u64::from(MOST_TASKS) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hindmost_core::random::{Purpose, draw};
 use hindmost_core::time::Time;
-use hindmost_core::workload::{Durations, JobSpec, PhaseSpec, WorkloadJob};
+use hindmost_core::workload::{Durations, JobSpec, PhaseSpec, WorkloadJob, edges_of_each};
 use hindmost_math::distribution::Distribution;
 
 use crate::driver::{NodeSetup, SimulationError};
@@ -137,6 +137,7 @@ impl Generator {
             let known = self.known(&drawn.durations, (index, phases.len() as u64));
             phases.push(PhaseSpec {
                 after: planned.after.clone(),
+                edges: edges_of_each(planned.each, &planned.after),
                 demand: written.demand.clone(),
                 sd: known.sd(),
                 tail: Some(known.clone()),

@@ -59,13 +59,18 @@ pub struct PhaseKind {
     /// The phases that must be finished first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
+    /// Whether each task waits only for the task with its number in each phase of `after`; false by default. The phase then
+    /// has as many tasks as these, and no `tasks`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub each: bool,
     /// Number of repetitions of the phase; each one starts after the one before has finished. The repetitions are
     /// called `name-1`, `name-2`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000))]
     pub repeat: Option<u32>,
-    /// Number of tasks.
-    pub tasks: Parameter,
+    /// Number of tasks; required unless `each` is true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<Parameter>,
     /// Duration of a copy on a node of speed 1, in seconds.
     pub duration: Parameter,
     /// Demand of a copy; one CPU by default. One-slot machines run one copy at a time for any demand.
@@ -97,6 +102,11 @@ fn is_true(value: &bool) -> bool {
     *value
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 /// Default number of replicas of a block (HDFS: `dfs.replication`).
 const REPLICAS: u32 = 3;
 /// Largest number of replicas of a block (HDFS: `dfs.replication.max`).
@@ -109,6 +119,8 @@ pub(crate) struct PlannedPhase {
     pub(crate) name: Arc<str>,
     /// Indices of its parents in the plan.
     pub(crate) after: Vec<u32>,
+    /// Whether each task waits only for the parents' tasks with its number.
+    pub(crate) each: bool,
     /// Index of the phase of the scenario from which this phase is made.
     pub(crate) written: usize,
     /// Number of the repetition, from 0.
@@ -151,10 +163,52 @@ impl JobKind {
                 }
                 last[at] = plan.len() as u32;
                 let after_it = std::mem::replace(&mut after, vec![last[at]]);
-                plan.push(PlannedPhase { name: name.into(), after: after_it, written: at, copy: copy - 1 });
+                plan.push(PlannedPhase {
+                    name: name.into(),
+                    after: after_it,
+                    each: phase.each,
+                    written: at,
+                    copy: copy - 1,
+                });
             }
         }
         Ok(plan)
+    }
+
+    /// Returns, for each phase, the phase whose `tasks` are its number of tasks: itself, or the one that its chain of `each`
+    /// begins with.
+    ///
+    /// # Errors
+    /// If a phase has no `tasks`, or has them although its parents' numbers hold, or if these may differ.
+    pub(crate) fn counted_as(&self) -> Result<Vec<usize>, String> {
+        let named: Vec<Named<'_>> = self.phase.iter().map(|phase| (phase.name.as_str(), &phase.after[..])).collect();
+        let mut counted: Vec<usize> = (0..self.phase.len()).collect();
+        for at in parents_first(&named)? {
+            let phase = &self.phase[at];
+            let wrong = |message: &str| Err(format!("phase {:?}: {message}", phase.name));
+            match (phase.each, &phase.tasks) {
+                (false, Some(_)) => continue,
+                (false, None) => return wrong("it has no tasks; add tasks = 10, for example"),
+                (true, Some(_)) => {
+                    return wrong("with each = true it has as many tasks as the phases in after; remove tasks");
+                }
+                (true, None) if phase.after.is_empty() => {
+                    return wrong("with each = true its tasks wait for those of another phase; add after = [\"…\"]");
+                }
+                (true, None) => {}
+            }
+            let is_parent = |parent: &usize| phase.after.contains(&self.phase[*parent].name);
+            let first: Vec<usize> = (0..self.phase.len()).filter(is_parent).map(|parent| counted[parent]).collect();
+            let tasks = |of: usize| self.phase[of].tasks.as_ref();
+            let is_same = |of: usize| {
+                of == first[0] || matches!(tasks(of), Some(Parameter::Number(_))) && tasks(of) == tasks(first[0])
+            };
+            if !first.iter().all(|of| is_same(*of)) {
+                return wrong("with each = true the phases in after must have the same number of tasks");
+            }
+            counted[at] = first[0];
+        }
+        Ok(counted)
     }
 
     /// Checks everything that is independent of the cluster, and reads the files that parameters name.
@@ -164,6 +218,7 @@ impl JobKind {
             return Err(format!("share is {}, but must be above 0", Plain(self.share)));
         }
         self.plan()?;
+        self.counted_as()?;
         check_deadline((&mut self.deadline, &mut self.deadline_factor), folder)?;
         for phase in &mut self.phase {
             phase.demand_by_name().map_err(|error| format!("phase {:?}, demand: {error}", phase.name))?;
@@ -177,7 +232,7 @@ impl JobKind {
             if let Some(input) = input {
                 input.load(folder).map_err(|error| format!("phase {name:?}, input: {error}"))?;
             }
-            for (what, parameter) in [("tasks", tasks), ("duration", duration)] {
+            for (what, parameter) in tasks.iter_mut().map(|tasks| ("tasks", tasks)).chain([("duration", duration)]) {
                 parameter.load(folder).map_err(|error| format!("phase {name:?}, {what}: {error}"))?;
             }
         }

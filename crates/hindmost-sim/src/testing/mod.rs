@@ -26,7 +26,9 @@ use hindmost_core::power::PowerModel;
 use hindmost_core::profiles::Profile;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
-use hindmost_core::workload::{DemandByName, Durations, InputSpec, JobSpec, PhaseSpec, QueueSpec, WorkloadJob};
+use hindmost_core::workload::{
+    DemandByName, Durations, InputSpec, JobSpec, PhaseSpec, QueueSpec, TaskEdges, WorkloadJob, edges_of_each,
+};
 use hindmost_math::distribution::Distribution;
 use hindmost_policies::catalogue::{self, Setting};
 
@@ -391,6 +393,20 @@ impl World {
         let after = parents.into_iter().map(place).collect();
         self.last_phase().after = after;
         self
+    }
+
+    /// Lets the tasks of the phase wait for single tasks of these parents.
+    pub fn edges(mut self, edges: Vec<TaskEdges>) -> World {
+        self.last_phase().edges = edges;
+        self
+    }
+
+    /// Lets each task of the phase wait only for the task with its number in each of these phases.
+    pub fn after_each<'a>(self, parents: impl IntoIterator<Item = &'a str>) -> World {
+        let mut world = self.after(parents);
+        let phase = world.last_phase();
+        phase.edges = edges_of_each(true, &phase.after);
+        world
     }
 
     /// Lets the tasks of the phase have only one attempt at a time, which may be stopped so that its task starts again.

@@ -15,7 +15,7 @@ use hindmost_core::session::{Answers, Session};
 use hindmost_core::testing::Ledger;
 use hindmost_core::time::Time;
 use hindmost_core::verify::{Difference, Verified, verify};
-use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
+use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec, TaskEdges, TaskGroups};
 use hindmost_math::distribution::Distribution;
 use hindmost_math::random::mix;
 use hindmost_policies::catalogue::{ORDERS, SYSTEMS, Setting, build, check};
@@ -421,6 +421,8 @@ struct PhasePlan {
     cpus: f64,
     memory: f64,
     parents: u8,
+    /// Bits for [`edges`].
+    edges: u16,
     assumed: bool,
     never_copied: bool,
     /// Bit `i` says whether task `i` was finished before the run.
@@ -431,24 +433,49 @@ struct PhasePlan {
 }
 
 fn any_phase() -> impl Strategy<Value = PhasePlan> {
-    let shape = (1..10u32, 1..5u32, 0..4u32, any::<u8>());
+    let shape = (1..10u32, 1..5u32, 0..4u32, any::<u8>(), any_edges());
     let flags = (proptest::bool::weighted(0.2), proptest::bool::weighted(0.15), proptest::bool::weighted(0.25));
     let reads = proptest::option::weighted(0.3, proptest::collection::vec(any::<u32>(), 1..4));
-    (shape, flags, any::<u16>(), reads).prop_map(|((tasks, cpus, memory, parents), flags, finished, reads)| PhasePlan {
-        tasks,
-        cpus: f64::from(cpus) / 2.0,
-        memory: f64::from(memory),
-        parents,
-        assumed: flags.0,
-        never_copied: flags.1,
-        finished,
-        all_finished: flags.2,
-        reads,
+    (shape, flags, any::<u16>(), reads).prop_map(|((tasks, cpus, memory, parents, edges), flags, finished, reads)| {
+        PhasePlan {
+            tasks,
+            cpus: f64::from(cpus) / 2.0,
+            memory: f64::from(memory),
+            parents,
+            edges,
+            assumed: flags.0,
+            never_copied: flags.1,
+            finished,
+            all_finished: flags.2,
+            reads,
+        }
     })
 }
 
+/// Draws bits for [`edges`]; often 0.
+pub fn any_edges() -> impl Strategy<Value = u16> {
+    prop_oneof![Just(0), any::<u16>()]
+}
+
+/// Returns the edges from the tasks of a parent phase to those of a phase, given the numbers of their tasks. `None` if the phase
+/// waits for the whole parent: if bit `parent` of `bits` is 0. Phases with equal numbers of tasks often have a chain for
+/// each task. Otherwise, tasks are in groups, some of them perhaps without tasks of the parent.
+pub fn edges(bits: u16, parent: u32, (parents, tasks): (u32, u32)) -> Option<TaskEdges> {
+    let number = u32::from(bits >> 8);
+    let groups = 1 + number % 5;
+    let is_each = parents == tasks && number % 4 > 0;
+    let of = |tasks: u32, step: u32| (0..tasks).map(|task| (task * step + task / 3) % groups).collect();
+    let groups = TaskGroups { of_parents: of(parents, 1), of_tasks: of(tasks, number % 3) };
+    // No group has a number above the number of tasks.
+    let fits = groups.of_parents.iter().chain(&groups.of_tasks).all(|group| *group < parents + tasks);
+    (bits >> parent & 1 == 1 && (is_each || fits)).then(|| TaskEdges { parent, groups: (!is_each).then_some(groups) })
+}
+
 fn spec(number: usize, arrival: f64, weight: f64, phases: &[PhasePlan], nodes: u32, finished: bool) -> JobSpec {
+    let numbers: Vec<u32> = phases.iter().map(|phase| phase.tasks).collect();
     let phase = |(at, plan): (usize, &PhasePlan)| {
+        let after: Vec<u32> = (0..at as u32).filter(|parent| plan.parents >> parent & 1 == 1).collect();
+        let tasks = |parent: u32| (numbers[parent as usize], plan.tasks);
         let input = plan.reads.as_ref().map(|on| InputSpec {
             bytes: vec![1000; plan.tasks as usize],
             replicas: (0..plan.tasks as usize).map(|task| vec![NodeId(on[task % on.len()] % nodes)]).collect(),
@@ -456,7 +483,8 @@ fn spec(number: usize, arrival: f64, weight: f64, phases: &[PhasePlan], nodes: u
         let is_finished = |index: &u32| plan.all_finished || plan.finished >> index & 1 == 1;
         PhaseSpec {
             name: format!("p{at}").into(),
-            after: (0..at as u32).filter(|parent| plan.parents >> parent & 1 == 1).collect(),
+            edges: after.iter().filter_map(|parent| edges(plan.edges, *parent, tasks(*parent))).collect(),
+            after,
             tasks: plan.tasks,
             demand: amounts(plan.cpus, plan.memory),
             mean: 1.5,

@@ -3,6 +3,7 @@
 
 mod advice;
 mod audit;
+mod chains;
 mod closed_forms;
 mod deadlines;
 mod disturbances;

@@ -52,9 +52,16 @@ pub(super) fn jobs(collected: &Collected, warnings: &mut Vec<String>) -> Option<
             let (mean, sd) = mean_and_sd(&known);
             // The time for reading the input is part of the duration, and a replay may have other nodes, so `input`
             // is dropped.
-            let after = phase.after.iter().filter_map(|parent| numbers.get(*parent as usize).copied().flatten());
+            let number = |parent: u32| numbers.get(parent as usize).copied().flatten();
+            let after = phase.after.iter().filter_map(|parent| number(*parent));
+            let edges = phase.edges.iter().filter_map(|edges| {
+                let parent = &job.spec.phases[edges.parent as usize];
+                let finished = (&parent.finished[..], &phase.finished[..]);
+                Some(edges.without_finished(number(edges.parent)?, finished, (parent.tasks, phase.tasks)))
+            });
             spec.phases.push(PhaseSpec {
                 after: after.collect(),
+                edges: edges.collect(),
                 tasks: to_do,
                 mean,
                 sd,

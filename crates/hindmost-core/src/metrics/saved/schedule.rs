@@ -8,8 +8,10 @@ use crate::resources::Resources;
 
 /// The phases of a job and the nodes of its run.
 pub(super) struct Schedule {
-    /// The parents of each phase.
+    /// The parents of each phase that must finish before any of its tasks starts.
     pub(super) after: Vec<Vec<u32>>,
+    /// The single tasks for which each task waits, by number; empty if no task waits for single tasks.
+    pub(super) waits_for: Vec<Vec<usize>>,
     /// The resources that an attempt of each phase needs.
     pub(super) demands: Vec<Resources>,
     /// The resources of each node.
@@ -80,6 +82,8 @@ struct State<'a> {
     begun: Vec<Option<f64>>,
     /// Number of attempts of each phase that have not ended.
     unfinished: Vec<usize>,
+    /// Number of attempts of each task that have not ended.
+    unfinished_of: Vec<usize>,
     happens: BinaryHeap<Reverse<At>>,
 }
 
@@ -94,8 +98,11 @@ impl Schedule {
             unfinished[attempt.phase as usize] += 1;
         }
         let tasks = work.iter().map(|attempt| attempt.task + 1).max().unwrap_or(0);
+        let mut unfinished_of = vec![0; tasks];
+        work.iter().for_each(|attempt| unfinished_of[attempt.task] += 1);
         let (free, begun, happens) = (self.nodes.clone(), vec![None; tasks], BinaryHeap::new());
-        let mut state = State { schedule: self, work, now: 0.0, free, queues, begun, unfinished, happens };
+        let mut state =
+            State { schedule: self, work, now: 0.0, free, queues, begun, unfinished, unfinished_of, happens };
         state.start();
         while let Some(Reverse(at)) = state.happens.pop() {
             state.now = at.seconds;
@@ -115,15 +122,23 @@ impl State<'_> {
             let phase = self.work[attempt].phase as usize;
             self.free[node] = self.free[node].plus(&self.schedule.demands[phase]);
             self.unfinished[phase] -= 1;
+            self.unfinished_of[self.work[attempt].task] -= 1;
         }
     }
 
     /// Starts everything that may start now and for which a node has free resources.
     fn start(&mut self) {
+        let of_phase = self.queues.len() > 1;
         for queue in 0..self.queues.len() {
-            while let Some(attempt) = self.queues[queue].front().copied() {
+            let mut at = 0;
+            while let Some(attempt) = self.queues[queue].get(at).copied() {
+                // Others of its phase overtake a task that waits for single tasks.
+                if of_phase && self.is_blocked(attempt) {
+                    at += 1;
+                    continue;
+                }
                 let Some(node) = self.may_start(attempt) else { break };
-                self.queues[queue].pop_front();
+                self.queues[queue].remove(at);
                 let Work { task, phase, seconds, .. } = self.work[attempt];
                 self.begun[task].get_or_insert(self.now);
                 let demand = &self.schedule.demands[phase as usize];
@@ -134,10 +149,17 @@ impl State<'_> {
         }
     }
 
+    /// Returns whether the task of an attempt waits for single tasks that have not finished.
+    fn is_blocked(&self, attempt: usize) -> bool {
+        let waits_for = self.schedule.waits_for.get(self.work[attempt].task);
+        waits_for.is_some_and(|tasks| tasks.iter().any(|task| self.unfinished_of[*task] > 0))
+    }
+
     /// Returns the node on which an attempt starts now; `None` if it can't start.
     fn may_start(&mut self, attempt: usize) -> Option<usize> {
         let work = &self.work[attempt];
-        if self.schedule.after[work.phase as usize].iter().any(|parent| self.unfinished[*parent as usize] > 0) {
+        let waits_for_phase = |parent: &u32| self.unfinished[*parent as usize] > 0;
+        if self.schedule.after[work.phase as usize].iter().any(waits_for_phase) || self.is_blocked(attempt) {
             return None;
         }
         let due = self.begun[work.task].map_or(self.now, |begun| begun + work.delay);
@@ -163,6 +185,7 @@ mod tests {
         };
         Schedule {
             after: after.iter().map(|parents| parents.to_vec()).collect(),
+            waits_for: Vec::new(),
             demands: vec![slots(1); after.len()],
             nodes: nodes.iter().map(|count| slots(*count)).collect(),
         }

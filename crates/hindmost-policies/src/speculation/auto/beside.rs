@@ -32,7 +32,8 @@ pub(super) fn beside(
         let seen = groups.get(&(job, at)).and_then(|group| Some((group, group.unfinished.as_deref()?, group.class?)));
         let (tasks, passed) = match seen {
             Some((group, ..)) => (f64::from(group.size), (now - group.seen).seconds()),
-            None => (f64::from(other.unfinished()), 0.0),
+            // Blocked tasks come after tasks of other phases, whose paths contain them.
+            None => (f64::from(other.unfinished() - other.blocked()), 0.0),
         };
         let left = Survival::sampled(|time| {
             let time = time * mean - later;

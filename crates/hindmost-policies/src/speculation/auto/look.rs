@@ -325,7 +325,7 @@ impl Group {
         mut found: impl FnMut(TaskId, &mut Seen, &Signs),
     ) {
         let (phase, cluster) = (sight.phase, sight.cluster);
-        (self.seen, self.size) = (cluster.now(), phase.unfinished());
+        (self.seen, self.size) = (cluster.now(), phase.unfinished() - phase.blocked());
         self.share = phase.demand().dominant_share(cluster.total()).max(1e-9);
         let mut unfinished = Survival::ZERO;
         for (index, seen) in &mut self.tasks {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
+use hindmost_core::workload::PhaseSpec;
 use rustc_hash::FxHashMap;
 
 use super::pick::attempt;
@@ -86,7 +87,7 @@ pub fn by_task(timeline: &Timeline, shown: &[TaskId], reasons: &BTreeMap<Attempt
     let Some(job) = timeline.jobs.first() else { return Panel::default() };
     let origin = job.arrival.seconds();
     let tasks = by_task_of(timeline);
-    let ready = phases_ready(timeline);
+    let ready = Ready::new(timeline);
     let several = job.spec.phases.len() > 1;
     let mut panel = Panel { end: (timeline.end.seconds() - origin).max(0.0), ..Panel::default() };
     let drawn = |row: &TimelineRow| {
@@ -116,7 +117,7 @@ pub fn by_task(timeline: &Timeline, shown: &[TaskId], reasons: &BTreeMap<Attempt
             }
         }
         let begun = rows.iter().map(|row| row.start).min().map_or(0.0, |start| start.seconds() - origin);
-        let since = ready.get(task.phase as usize).copied().unwrap_or(origin) - origin;
+        let since = ready.as_ref().map_or(origin, |ready| ready.of(*task)) - origin;
         let waited = (begun > since).then_some([since, begun]);
         panel.rows.push(Row { name, lanes, away: Vec::new(), waited });
     }
@@ -131,19 +132,40 @@ pub fn by_task(timeline: &Timeline, shown: &[TaskId], reasons: &BTreeMap<Attempt
     panel
 }
 
-/// Returns the time at which the tasks of each phase could start, in seconds: the finish of the last phase before it,
-/// or the job's arrival.
-fn phases_ready(timeline: &Timeline) -> Vec<f64> {
-    let Some(job) = timeline.jobs.first() else { return Vec::new() };
-    let arrival = job.arrival.seconds();
-    let mut finished = vec![arrival; job.spec.phases.len()];
-    for row in timeline.rows.iter().filter(|row| row.outcome == AttemptEnd::Won) {
-        if let Some(finish) = finished.get_mut(row.attempt.task.phase as usize) {
-            *finish = finish.max(row.end.seconds());
+/// When the tasks of a job could start.
+struct Ready<'a> {
+    phases: &'a [PhaseSpec],
+    arrival: f64,
+    /// When each task finished, seconds.
+    tasks: BTreeMap<TaskId, f64>,
+    /// When the last task of each phase finished, seconds.
+    finished: Vec<f64>,
+}
+
+impl Ready<'_> {
+    fn new(timeline: &Timeline) -> Option<Ready<'_>> {
+        let job = timeline.jobs.first()?;
+        let arrival = job.arrival.seconds();
+        let won = timeline.rows.iter().filter(|row| row.outcome == AttemptEnd::Won);
+        let tasks: BTreeMap<TaskId, f64> = won.map(|row| (row.attempt.task, row.end.seconds())).collect();
+        let mut finished = vec![arrival; job.spec.phases.len()];
+        for (task, finish) in &tasks {
+            if let Some(last) = finished.get_mut(task.phase as usize) {
+                *last = finish.max(*last);
+            }
         }
+        Some(Ready { phases: &job.spec.phases, arrival, tasks, finished })
     }
-    let after = |phase: &hindmost_core::workload::PhaseSpec| {
-        phase.after.iter().filter_map(|parent| finished.get(*parent as usize)).copied().fold(arrival, f64::max)
-    };
-    job.spec.phases.iter().map(after).collect()
+
+    /// Returns the time at which a task could start, in seconds: the last finish of the phases and tasks for which it waits,
+    /// or the job's arrival.
+    fn of(&self, task: TaskId) -> f64 {
+        let Some(phase) = self.phases.get(task.phase as usize) else { return self.arrival };
+        let phases = phase.barriers().filter_map(|parent| self.finished.get(parent as usize).copied());
+        let parents = phase.edges.iter().flat_map(|edges| {
+            edges.parents_of(task.index).into_iter().map(|index| TaskId { phase: edges.parent, index, ..task })
+        });
+        let tasks = parents.filter_map(|parent| self.tasks.get(&parent).copied());
+        phases.chain(tasks).fold(self.arrival, f64::max)
+    }
 }

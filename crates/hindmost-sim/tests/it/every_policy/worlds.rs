@@ -16,7 +16,7 @@ use proptest::sample::select;
 
 use super::policies::any_knowledge;
 use super::queues::QUEUES;
-use crate::live_like::any_placement;
+use crate::live_like::{any_edges, any_placement, edges};
 
 /// A random phase. Bit `i` of `parents` says whether the phase depends on phase `i`, if that is an earlier one.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ struct PhasePlan {
     cpus: f64,
     memory: f64,
     parents: u8,
+    /// Bits for [`edges`].
+    edges: u16,
 }
 
 #[derive(Clone, Debug)]
@@ -47,13 +49,14 @@ fn any_job() -> impl Strategy<Value = JobPlan> {
         "log_normal(mean=1,cv=2)",
         "weibull(shape=0.5,mean=1)",
     ];
-    let phase = (1..9u32, select(durations), 1..5u32, 0..4u32, any::<u8>()).prop_map(
-        |(tasks, durations, cpus, memory, parents)| PhasePlan {
+    let phase = (1..9u32, select(durations), 1..5u32, 0..4u32, any::<u8>(), any_edges()).prop_map(
+        |(tasks, durations, cpus, memory, parents, edges)| PhasePlan {
             tasks,
             durations,
             cpus: f64::from(cpus) / 2.0,
             memory: f64::from(memory) * 1e9,
             parents,
+            edges,
         },
     );
     // Several jobs often arrive at the same time, and most arrivals are multiples of 0.5 s, so that events coincide.
@@ -77,7 +80,12 @@ fn with_jobs(mut world: World, jobs: &[JobPlan]) -> World {
         for (at, phase) in job.phases.iter().enumerate() {
             let parents: Vec<&str> =
                 (0..at).filter(|parent| phase.parents >> parent & 1 == 1).map(|parent| NAMES[parent]).collect();
-            world = world.phase(NAMES[at]).after(parents).drawn(phase.tasks, phase.durations);
+            let is_parent = |parent: &u32| phase.parents >> parent & 1 == 1;
+            let edges = (0..at as u32)
+                .filter(is_parent)
+                .filter_map(|parent| edges(phase.edges, parent, (job.phases[parent as usize].tasks, phase.tasks)));
+            world = world.phase(NAMES[at]).after(parents).edges(edges.collect());
+            world = world.drawn(phase.tasks, phase.durations);
             world = world.demand([("cpus", phase.cpus), ("memory", phase.memory)]);
         }
     }

@@ -14,7 +14,7 @@ use super::jobs::IN_FOLDER;
 use super::permanent::FailedAgain;
 use super::what_counts::{Why, finished, given_up, tasks_of, unreadable, valid_results, why_broken};
 use super::{RunError, what_counts};
-use crate::job_file::{Plan, TaskChanges, printable};
+use crate::job_file::{Later, Plan, TaskChanges, printable};
 use crate::store::{EndMarker, ResultState, Store, WRITTEN_AGAIN, Whereabouts};
 
 /// Number of tasks that are named for each reason; the others are only counted.
@@ -81,8 +81,8 @@ pub(super) struct Again<'a> {
     failed: FailedAgain,
     /// Whether the run has to begin again with its valid results.
     needed: bool,
-    /// Phases that come after tasks that run again.
-    pub(super) later: BTreeSet<u32>,
+    /// The tasks that come after tasks that run again.
+    pub(super) later: Later,
     /// Tasks that may not run twice and keep their results although their inputs have changed; holds the differences.
     kept_results: BTreeMap<TaskId, String>,
     /// True if the folder of the run is a copy.
@@ -139,12 +139,12 @@ impl<'a> Again<'a> {
             given_up,
             failed,
             needed: false,
-            later: BTreeSet::new(),
+            later: Later::default(),
             kept_results: BTreeMap::new(),
             is_copy: store.whereabouts() == Whereabouts::Copied,
             unchecked: 0,
         };
-        let TaskChanges { added, withdrawn: _, renewed, phases } = changes;
+        let TaskChanges { added, withdrawn: _, renewed, phases, rewired } = changes;
         let has_other_tasks = !(added.is_empty() && renewed.is_empty() && phases.is_empty());
         let has_failed = !(again.failed.again.is_empty() && again.failed.too_many.is_empty());
         again.needed = has_other_tasks || !again.broken.is_empty() || has_failed;
@@ -156,7 +156,7 @@ impl<'a> Again<'a> {
                 again.broken.insert(task, Why::Withdrawn);
             }
         }
-        again.later = again.phases_after();
+        again.later = again.made_from_these();
         // If tasks are only withdrawn and nothing else is left to run, the journal goes on: they are given up.
         let is_left = |task: &TaskId| {
             !again.finished.contains(task)
@@ -164,9 +164,8 @@ impl<'a> Again<'a> {
                 && !plan.phases[task.phase as usize].is_withdrawn(task.index)
         };
         let mut all = (0..plan.phases.len() as u32).flat_map(|phase| tasks_of(plan, phase));
-        let has_later =
-            || again.later.iter().flat_map(|phase| tasks_of(plan, *phase)).any(|task| again.finished.contains(&task));
-        if !changes.withdrawn.is_empty() && (all.any(|task| is_left(&task)) || has_later()) {
+        let has_later = || again.finished.iter().any(|task| again.later.contains(*task));
+        if !(changes.withdrawn.is_empty() && rewired.is_empty()) && (all.any(|task| is_left(&task)) || has_later()) {
             again.needed = true;
         }
         let may_not = |task: &TaskId| {
@@ -200,22 +199,23 @@ impl<'a> Again<'a> {
         self.needed
     }
 
-    /// Returns the phases that come after tasks that run again or are withdrawn.
-    fn phases_after(&self) -> BTreeSet<u32> {
-        let plan = self.plan;
-        let added = self.changes.added.iter().map(|(phase, _)| *phase);
+    /// Returns the tasks that come after tasks that run again or are withdrawn.
+    fn made_from_these(&self) -> Later {
         let failed = self.failed.again.iter().chain(&self.failed.too_many);
-        let run_again = self.broken.keys().chain(failed).map(|task| task.phase);
-        let reached = plan.with_descendants(&run_again.chain(added).collect());
-        let comes_after =
-            |phase: &u32| plan.phases[*phase as usize].after.iter().any(|parent| reached.contains(parent));
-        reached.iter().copied().filter(comes_after).collect()
+        let run_again = self.broken.keys().chain(failed).map(|task| (task.phase, task.index));
+        let tasks = run_again.chain(self.changes.added.iter().copied()).collect();
+        Later::of(self.plan, &tasks, &BTreeSet::new())
+    }
+
+    /// Returns the finished tasks of a phase that come after tasks that run again.
+    fn later_of(&self, phase: u32) -> impl Iterator<Item = TaskId> + '_ {
+        let tasks = self.later.of_phase(phase, self.plan.phases[phase as usize].tasks);
+        tasks.into_iter().filter(|task| self.finished.contains(task))
     }
 
     /// Returns the finished tasks that run again, sorted.
     pub(super) fn tasks(&self) -> impl Iterator<Item = TaskId> + '_ {
-        let later = self.later.iter().flat_map(|phase| tasks_of(self.plan, *phase));
-        let later = later.filter(|task| self.finished.contains(task));
+        let later = (0..self.plan.phases.len() as u32).flat_map(|phase| self.later_of(phase));
         self.broken.keys().copied().chain(later).collect::<BTreeSet<_>>().into_iter()
     }
 
@@ -223,7 +223,7 @@ impl<'a> Again<'a> {
     pub(super) fn stay_failed(&self) -> impl Iterator<Item = TaskId> + '_ {
         let stays = |task: &TaskId| {
             let is_failed_again = self.failed.again.contains(task) || self.failed.too_many.contains(task);
-            let is_other = self.is_renewed(task.phase) || self.later.contains(&task.phase);
+            let is_other = self.is_renewed(task.phase) || self.later.contains(*task);
             !self.needed || !is_failed_again && !is_other && !self.finished.contains(task)
         };
         self.given_up.iter().copied().filter(move |task| stays(task))
@@ -267,10 +267,13 @@ impl<'a> Again<'a> {
         }
         named(
             &mut lines,
-            of(|why| matches!(why, Why::Input(_))).map(|(task, why)| {
-                let Why::Input(how) = why else { return String::new() };
-                runs_again(format!("the input {} of {} has changed ({how})", input(task), name(plan, task)))
-            }),
+            // Later tasks of a chain have the same input.
+            of(|why| matches!(why, Why::Input(_))).filter(|(task, _)| !self.later.contains(**task)).map(
+                |(task, why)| {
+                    let Why::Input(how) = why else { return String::new() };
+                    runs_again(format!("the input {} of {} has changed ({how})", input(task), name(plan, task)))
+                },
+            ),
             |more| format!("{more} more inputs have changed"),
         );
         named(
@@ -294,6 +297,10 @@ impl<'a> Again<'a> {
                 if phase.tasks == 1 { "" } else { "s" }
             ));
         }
+        for phase in &self.changes.rewired {
+            lines
+                .push(format!("tasks of phase {} wait for other tasks than before", plan.phases[*phase as usize].name));
+        }
         for phase in &self.changes.phases {
             lines.push(format!("phase {} is new", plan.phases[*phase as usize].name));
         }
@@ -304,6 +311,7 @@ impl<'a> Again<'a> {
                 .added
                 .iter()
                 .map(id)
+                .filter(|task| !self.later.contains(*task))
                 .map(|task| format!("{} is new: {}", name(plan, &task), about(plan, &task))),
             |more| format!("{more} more tasks are new"),
         );
@@ -358,9 +366,17 @@ impl<'a> Again<'a> {
                 lines.push(format!("{count} tasks stay failed: they may not run twice, and their retries are used up"));
             }
         }
-        let has_finished = |phase: &&u32| tasks_of(plan, **phase).any(|task| self.finished.contains(&task));
-        let later: Vec<&str> =
-            self.later.iter().filter(has_finished).map(|phase| plan.phases[*phase as usize].name.as_str()).collect();
+        let later = (0..).zip(&plan.phases).filter_map(|(at, phase)| {
+            let (again, finished) =
+                (self.later_of(at).count(), tasks_of(plan, at).filter(|task| self.finished.contains(task)));
+            match again {
+                0 => None,
+                again if again == finished.count() => Some(phase.name.clone()),
+                1 => Some(format!("{} (1 task)", phase.name)),
+                again => Some(format!("{} ({again} tasks)", phase.name)),
+            }
+        });
+        let later: Vec<String> = later.collect();
         if self.unchecked > 0 {
             let tasks = if self.unchecked == 1 { "task" } else { "tasks" };
             lines.push(format!(
@@ -427,7 +443,7 @@ impl Again<'_> {
             let phase = plan.phases.get(task.phase as usize);
             phase.is_some_and(|phase| task.index < phase.tasks && !phase.is_withdrawn(task.index))
                 && !self.is_renewed(task.phase)
-                && !self.later.contains(&task.phase)
+                && !self.later.contains(*task)
                 && !self.finished.contains(task)
                 && !self.given_up.contains(task)
         };

@@ -20,6 +20,7 @@ use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::metrics::{FailedTask, RunState};
 use hindmost_core::record::{Change, Event, MayRun, Record};
 use hindmost_core::time::Time;
+use hindmost_core::workload::{JobSpec, PhaseSpec};
 use hindmost_math::plain::Plain;
 
 use super::deadlines::Deadline;
@@ -296,21 +297,59 @@ impl Driver<'_> {
         let allowed = phase.may_fail();
         let of_phase = self.session.cluster().phase(task);
         let is_given_up = |index: &u32| of_phase.is_some_and(|of| of.tasks()[*index as usize].is_abandoned());
-        let withdrawn = phase.withdrawn_tasks().filter(is_given_up).count() as u32;
-        let failed = of_phase.map_or(0, Phase::abandoned).saturating_sub(withdrawn);
+        let has_no_share =
+            |index: &u32| phase.is_withdrawn(*index) || self.is_left_out(TaskId { index: *index, ..task });
+        let others = (0..phase.tasks).filter(is_given_up).filter(has_no_share).count() as u32;
+        let failed = of_phase.map_or(0, Phase::abandoned).saturating_sub(others);
         if failed < allowed {
             self.follower.failure(&format!(
                 "{name} has failed permanently: {} of {allowed} failures that phase {} allows",
                 failed + 1,
                 phase.name
             ));
-            return self.happen(&Event::TaskGivenUp { task }).map(drop);
+            return self.leave_without_result(task);
         }
         if phase.keep_going {
             self.follower.failure(&format!("{name} has failed permanently; the rest of the job goes on"));
             return self.happen(&Event::TaskWithheld { task, until: None, may_run: None }).map(drop);
         }
         self.shut_down(task.job, RunState::Failed)
+    }
+
+    /// Gives up a task, and those that wait only for single tasks without results.
+    fn leave_without_result(&mut self, task: TaskId) -> Result<(), RunError> {
+        self.happen(&Event::TaskGivenUp { task })?;
+        let children = |spec: &JobSpec| {
+            let of = |(at, phase): (u32, &PhaseSpec)| {
+                let children = phase.edges_from(task.phase).map(|edges| edges.children_of(task.index));
+                children.into_iter().flatten().map(move |index| TaskId { phase: at, index, ..task })
+            };
+            (0..).zip(&spec.phases).flat_map(of).collect::<Vec<TaskId>>()
+        };
+        let cluster = self.session.cluster();
+        for child in cluster.job(task.job).map(|job| children(job.spec())).unwrap_or_default() {
+            let found = self.session.cluster().task(child);
+            let is_open = found.is_some_and(|task| task.is_pending() || task.is_blocked() || task.is_withheld());
+            if is_open && self.is_left_out(child) {
+                let (name, parent) = (self.jobs.name(child), self.jobs.name(task));
+                self.follower.message(&format!("{name} is left out, because {parent} has no result"));
+                self.leave_without_result(child)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// True if a task waits for single tasks of a phase and none of these has a result.
+    fn is_left_out(&self, task: TaskId) -> bool {
+        let cluster = self.session.cluster();
+        let Some(job) = cluster.job(task.job) else { return false };
+        let is_given_up = |phase: u32, index: &u32| {
+            cluster.task(TaskId { phase, index: *index, ..task }).is_some_and(Task::is_abandoned)
+        };
+        job.spec().phases[task.phase as usize].edges.iter().any(|edges| {
+            let parents = edges.parents_of(task.index);
+            !parents.is_empty() && parents.iter().all(|index| is_given_up(edges.parent, index))
+        })
     }
 
     /// Counts the failures of a job's tasks from before this process, and handles the tasks that have used up their retries.
@@ -368,7 +407,7 @@ impl Driver<'_> {
         let failed = FailedTask { failures, ..self.failed_attempt(attempt, &given_up.reason, tails) };
         self.jobs[job].failures.recall_given_up(task, failed);
         if self.is_pending(task) {
-            self.happen(&Event::TaskGivenUp { task })?;
+            self.leave_without_result(task)?;
         }
         Ok(())
     }
@@ -379,7 +418,7 @@ impl Driver<'_> {
         for (at, phase) in (0..).zip(&plan.phases) {
             for index in phase.withdrawn_tasks() {
                 let task = TaskId { job, phase: at, index };
-                let is_open = |task: &Task| task.is_pending() || task.is_withheld();
+                let is_open = |task: &Task| task.is_pending() || task.is_blocked() || task.is_withheld();
                 if self.session.cluster().task(task).is_some_and(is_open) {
                     self.happen(&Event::TaskGivenUp { task })?;
                 }

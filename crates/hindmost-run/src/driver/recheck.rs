@@ -101,7 +101,7 @@ fn count_ended(
             if again.finished.contains(&attempt.task) || idempotent && (is_other || has_other_input()) {
                 continue;
             }
-            if !idempotent && again.later.contains(&attempt.task.phase) {
+            if !idempotent && again.later.contains(attempt.task) {
                 return Err(may_not_repeat(&name(plan, &attempt.task)));
             }
             let may_be_stopped = idempotent && !phase.changes_files();
@@ -126,7 +126,7 @@ fn count_ended(
     let mut good = Vec::new();
     for (attempt, marker, idempotent) in ended {
         match marker {
-            EndMarker::Exit(0) if !again.later.contains(&attempt.task.phase) => {
+            EndMarker::Exit(0) if !again.later.contains(attempt.task) => {
                 let phase = &plan.phases[attempt.task.phase as usize];
                 let path = phase.compared_input(attempt.task.index);
                 let (noted, seconds) =

@@ -7,7 +7,7 @@ use hindmost_core::record::{Change, Event, Record};
 
 use super::RunError;
 use super::jobs::IN_FOLDER;
-use crate::job_file::Plan;
+use crate::job_file::{MadeFrom, Plan, Tasks};
 use crate::store::{GivenUp, ResultState, Store};
 
 /// Why the result of a task does not count any more.
@@ -98,29 +98,32 @@ pub(super) fn valid_results(
     given_up: &BTreeSet<TaskId>,
 ) -> Result<BTreeSet<TaskId>, RunError> {
     let mut valid = BTreeSet::new();
-    let mut incomplete = BTreeSet::new();
+    // Tasks that have no valid result, and so leave those after them without one.
+    let mut made_from = MadeFrom::new(plan);
     for phase in 0..plan.phases.len() as u32 {
         let has_results = store.has_results(phase).map_err(unreadable(store))?;
         // A withdrawn task counts as finished, without a result.
         let withdrawn = tasks_of(plan, phase).filter(|task| plan.phases[phase as usize].is_withdrawn(task.index));
         let has_none = |task: &TaskId| given_up.contains(task) || plan.phases[phase as usize].is_withdrawn(task.index);
         let needs_none = || tasks_of(plan, phase).all(|task| has_none(&task));
-        if !has_results && !needs_none() || plan.with_descendants(&incomplete).contains(&phase) {
-            valid.extend(withdrawn);
-            incomplete.insert(phase);
+        valid.extend(withdrawn);
+        let reached = made_from.reached();
+        if !has_results && !needs_none() || reached == Tasks::All {
+            made_from.visit(Tasks::All);
             continue;
         }
-        valid.extend(withdrawn);
+        let mut incomplete = BTreeSet::new();
         for task in tasks_of(plan, phase) {
-            if plan.phases[phase as usize].is_withdrawn(task.index) {
+            if plan.phases[phase as usize].is_withdrawn(task.index) || reached.contains(task.index) {
                 continue;
             }
             if why_broken(plan, store, task)?.is_none() {
                 valid.insert(task);
             } else if !given_up.contains(&task) {
-                incomplete.insert(phase);
+                incomplete.insert(task.index);
             }
         }
+        made_from.visit(Tasks::Some(incomplete));
     }
     Ok(valid)
 }

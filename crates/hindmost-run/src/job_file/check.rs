@@ -1,6 +1,6 @@
 //! Turns a job file into a plan: checks its values and sets its defaults.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,9 @@ use hindmost_policies::catalogue::spec::PolicySpec;
 use toml::Spanned;
 
 use super::copies::Copies;
+use super::edges::PlannedEdges;
 use super::error::Wrong;
-use super::format::{JobFile, Patterns, Phase};
+use super::format::{JobFile, Parent, ParentEdges, Patterns, Phase};
 use super::inputs;
 use super::matrix::Matrix;
 use super::order::parents_first;
@@ -92,7 +93,9 @@ pub(super) fn plan(job: JobFile, file: &Path, folder: &Path) -> Result<Plan, Wro
         let mut parents: Vec<u32> = after[at].iter().map(|parent| place[parent]).collect();
         parents.sort_unstable();
         let named = format!("phase {:?}", phase.get_ref().name());
-        planned.push(common.phase(phase, parents).map_err(|wrong| wrong.within(&named))?);
+        let planned_phase =
+            edges(phase.get_ref(), &planned).and_then(|edges| common.phase(phase, (parents, edges), &planned));
+        planned.push(planned_phase.map_err(|wrong| wrong.within(&named))?);
     }
     let plan = Plan {
         name,
@@ -144,14 +147,11 @@ fn order(phases: &[Spanned<Phase>]) -> Result<(Vec<usize>, Vec<Vec<usize>>), Wro
     for (phase, parents) in phases.iter().zip(&mut after) {
         let phase = phase.get_ref();
         for parent in phase.after.iter().flatten() {
-            let Some(at) = places.get(parent.get_ref().as_str()) else {
-                let near =
-                    did_you_mean(parent.get_ref(), places.keys().copied().filter(|other| *other != phase.name()));
-                let message = format!(
-                    "phase {:?} comes after {:?}, which is not a phase of the job{near}",
-                    phase.name(),
-                    parent.get_ref()
-                );
+            let name = parent.get_ref().name();
+            let Some(at) = places.get(name) else {
+                let near = did_you_mean(name, places.keys().copied().filter(|other| *other != phase.name()));
+                let message =
+                    format!("phase {:?} comes after {name:?}, which is not a phase of the job{near}", phase.name());
                 return Err(Wrong::at(parent.span(), message));
             };
             parents.push(*at);
@@ -170,6 +170,89 @@ fn order(phases: &[Spanned<Phase>]) -> Result<(Vec<usize>, Vec<Vec<usize>>), Wro
     Ok((order, after))
 }
 
+/// Returns the edges from single tasks of earlier phases to those of a phase. `planned` are the phases before it.
+fn edges(phase: &Phase, planned: &[PlannedPhase]) -> Result<Vec<PlannedEdges>, Wrong> {
+    let each = phase.each.as_ref().filter(|each| *each.get_ref());
+    if let Some(each) = each.filter(|_| phase.after.as_ref().is_none_or(Vec::is_empty)) {
+        let message = "with each = true its tasks wait for those of another phase; name it: after = [\"…\"]";
+        return Err(Wrong::at(each.span(), message));
+    }
+    let mut found: Vec<PlannedEdges> = Vec::new();
+    for parent in phase.after.iter().flatten() {
+        let wrong = |message: String| Wrong::at(parent.span(), message);
+        let Some(at) = planned.iter().position(|other| other.name == parent.get_ref().name()) else { continue };
+        let by = match parent.get_ref() {
+            Parent::Edges(ParentEdges { each: true, by: Some(_), .. }) => {
+                return Err(wrong("it has both each and by; give one of them".to_owned()));
+            }
+            Parent::Edges(ParentEdges { by: Some(by), .. }) => {
+                let of_parent = &planned[at];
+                if of_parent.value_of(0, by).is_none() {
+                    let near = did_you_mean(by, of_parent.matrix_values(0).map(|(name, _)| name));
+                    let parent = &of_parent.name;
+                    return Err(wrong(format!("by: the tasks of phase {parent:?} have no variable {by:?}{near}")));
+                }
+                Some(by.clone())
+            }
+            Parent::Edges(ParentEdges { each: true, .. }) => None,
+            Parent::Name(_) if each.is_some() => None,
+            Parent::Name(_) | Parent::Edges(_) => continue,
+        };
+        if found.iter().any(|edges| edges.parent == at as u32) {
+            return Err(wrong(format!("it comes after phase {:?} twice", parent.get_ref().name())));
+        }
+        found.push(PlannedEdges { parent: at as u32, by });
+    }
+    Ok(found)
+}
+
+/// Returns one task for each value that a variable has in the tasks of a phase, in the order of these.
+fn values_of(parent: &PlannedPhase, by: &str) -> Matrix {
+    let mut values: Vec<String> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for value in (0..parent.tasks).filter_map(|task| parent.value_of(task, by)) {
+        if seen.insert(value.clone()) {
+            values.push(value);
+        }
+    }
+    Matrix::of_variable(by, values)
+}
+
+/// Checks that the tasks for which the tasks of a phase wait are there.
+fn check_edges(phase: &PlannedPhase, planned: &[PlannedPhase]) -> Result<(), String> {
+    for edges in &phase.edges {
+        let parent = &planned[edges.parent as usize];
+        match &edges.by {
+            None if parent.tasks != phase.tasks => {
+                return Err(format!(
+                    "each of its tasks waits for one task of phase {:?}, but it has {} tasks and that phase has {}",
+                    parent.name, phase.tasks, parent.tasks
+                ));
+            }
+            None => {}
+            Some(by) => {
+                let values: BTreeSet<String> = (0..parent.tasks).filter_map(|task| parent.value_of(task, by)).collect();
+                let value = |task: u32| phase.value_of(task, by);
+                match (0..phase.tasks)
+                    .map(value)
+                    .find(|value| value.as_ref().is_none_or(|value| !values.contains(value)))
+                {
+                    None => {}
+                    Some(None) => {
+                        return Err(format!(
+                            "its tasks have no variable {by:?}; give it a matrix with this variable, or leave its tasks out"
+                        ));
+                    }
+                    Some(Some(value)) => {
+                        return Err(format!("no task of phase {:?} has the value {value:?} of {by}", parent.name));
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Settings that all phases share.
 struct Common<'a> {
     folder: &'a Path,
@@ -178,7 +261,12 @@ struct Common<'a> {
 }
 
 impl Common<'_> {
-    fn phase(&self, phase: Spanned<Phase>, after: Vec<u32>) -> Result<PlannedPhase, Wrong> {
+    fn phase(
+        &self,
+        phase: Spanned<Phase>,
+        (after, edges): (Vec<u32>, Vec<PlannedEdges>),
+        planned: &[PlannedPhase],
+    ) -> Result<PlannedPhase, Wrong> {
         let span = phase.span();
         let phase = phase.into_inner();
         let Some(command) = phase.command else {
@@ -193,7 +281,12 @@ impl Common<'_> {
         })?;
         let mut all = self.environment.clone();
         all.extend(environment(phase.environment)?);
-        let matrix = match phase.matrix {
+        let has_own = phase.tasks.is_some() || phase.inputs.is_some() || phase.matrix.is_some();
+        // Where tasks wait for single tasks, these say which tasks there are.
+        let first = edges.first().filter(|_| !has_own);
+        let from = first.map(|edges| (&planned[edges.parent as usize], edges));
+        let tasks_of = from.filter(|(_, edges)| edges.by.is_none()).map(|(_, edges)| edges.parent);
+        let mut matrix = match phase.matrix {
             Some(matrix) if phase.tasks.is_some() => {
                 let message = "it has both tasks and a matrix; leave tasks out: each combination of values is a task";
                 return Err(Wrong::at(matrix.span(), message));
@@ -212,12 +305,20 @@ impl Common<'_> {
         };
         let (tasks, inputs) = match (phase.tasks, phase.inputs) {
             (None, None) => {
-                if let Some((span, _)) = &matrix {
+                if let Some((parent, edges)) = from {
+                    let values = edges.by.as_ref().map(|by| values_of(parent, by));
+                    let tasks = values.as_ref().map_or(u64::from(parent.tasks), Matrix::combinations);
+                    matrix = values.or_else(|| parent.matrix.clone()).map(|values| (span.clone(), values));
+                    (
+                        bounded(tasks, span.clone(), "its tasks are those of another phase")?,
+                        parent.inputs.clone().filter(|_| edges.by.is_none()),
+                    )
+                } else if let Some((span, _)) = &matrix {
                     let what = format!("its matrix has {combinations} combinations");
                     (bounded(combinations, span.clone(), &what)?, None)
                 } else {
                     let message = "it has neither tasks nor inputs nor a matrix; give tasks = N, inputs = \"PATTERN\" or \
-                                   matrix = { NAME = [VALUES] }";
+                                   matrix = { NAME = [VALUES] }, or each = true if it has one task for each of the phase before";
                     return Err(Wrong::at(span, message));
                 }
             }
@@ -261,8 +362,10 @@ impl Common<'_> {
             Some(true) => Copies::Forced,
             Some(false) => Copies::Never,
         };
-        Ok(PlannedPhase {
+        let planned_phase = PlannedPhase {
             after,
+            edges,
+            tasks_of,
             tasks,
             inputs,
             cpus: checked(phase.cpus, cpus)?.unwrap_or(1.0),
@@ -293,7 +396,9 @@ impl Common<'_> {
             output,
             places: None,
             withdrawn_keys: BTreeMap::new(),
-        })
+        };
+        check_edges(&planned_phase, planned).map_err(|message| Wrong::at(span, message))?;
+        Ok(planned_phase)
     }
 }
 

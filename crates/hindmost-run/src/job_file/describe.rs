@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::copies::Copies;
+use super::edges::PlannedEdges;
 use super::matrix::Matrix;
 use super::output::OutputTemplate;
 use super::plan::{DEFAULT_LOSSES, Plan, PlannedPhase};
@@ -77,7 +78,7 @@ impl PlannedPhase {
         // Writing to a string can't fail.
         let _ = write!(text, "\n{}: {}", self.name, many(u64::from(self.tasks), "task"));
         if !self.after.is_empty() {
-            let _ = write!(text, ", after {}", plan.names(&self.after).collect::<Vec<_>>().join(", "));
+            let _ = write!(text, ", after {}", self.parents_in_words(plan).join(", "));
         }
         let _ = write!(
             text,
@@ -168,10 +169,26 @@ impl PlannedPhase {
         }
     }
 
+    /// Returns the phases before this one, each with the tasks of it for which a task waits if these are not all.
+    fn parents_in_words(&self, plan: &Plan) -> Vec<String> {
+        let names = self.after.iter().zip(plan.names(&self.after));
+        let in_words = |(parent, name): (&u32, &str)| match self.edges.iter().find(|edges| edges.parent == *parent) {
+            None => name.to_owned(),
+            Some(PlannedEdges { by: None, .. }) => format!("{name} task by task"),
+            Some(PlannedEdges { by: Some(by), .. }) => format!("{name} by {}", printable(by)),
+        };
+        names.map(in_words).collect()
+    }
+
     fn to_json(&self, plan: &Plan) -> Value {
+        let edges = |edges: &PlannedEdges| {
+            let name = plan.names(&[edges.parent]).collect::<String>();
+            json!({"phase": name, "each": edges.by.is_none(), "by": edges.by})
+        };
         json!({
             "name": self.name,
             "after": plan.names(&self.after).collect::<Vec<_>>(),
+            "edges": self.edges.iter().map(edges).collect::<Vec<_>>(),
             "tasks": self.tasks,
             "inputs": self.inputs.as_ref().map(|inputs| inputs.iter().map(|input| lossy(input)).collect::<Vec<_>>()),
             "command": self.command,

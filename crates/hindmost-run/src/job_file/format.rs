@@ -139,13 +139,17 @@ with_shared_keys! {
     #[schemars(extend("oneOf" = [
         {"required": ["tasks"]},
         {"required": ["inputs"]},
-        {"required": ["matrix"], "not": {"required": ["inputs"]}}
+        {"required": ["matrix"], "not": {"required": ["inputs"]}},
+        {
+            "required": ["after"],
+            "not": {"anyOf": [{"required": ["tasks"]}, {"required": ["inputs"]}, {"required": ["matrix"]}]}
+        }
     ]))]
     struct Phase {
     /// Name of the phase, unique in the job. It is also the folder of its results, DIR/NAME/TASK.
     #[schemars(with = "String", length(min = 1, max = 200), regex(pattern = r"^[^./][^/]*$"))]
     pub name: Option<Spanned<String>>,
-    /// Number of tasks. Give either tasks, or inputs, a matrix or both of these.
+    /// Number of tasks. Give either tasks, or inputs, a matrix or both of these, or none if tasks wait for single tasks (each, by).
     #[schemars(with = "Option<u32>", range(min = 1, max = 10_000_000))]
     pub tasks: Option<Spanned<i64>>,
     /// Input files, one for each task in sorted order: a pattern such as "text/*.txt" or a list of patterns, relative to the
@@ -167,9 +171,15 @@ with_shared_keys! {
     /// is not replaced without --overwrite. Default: standard output stays in the output folder.
     #[schemars(with = "Option<String>", length(min = 1))]
     pub output: Option<Spanned<String>>,
-    /// Names of the phases that must be finished before a task of this one starts.
-    #[schemars(with = "Option<Vec<String>>")]
-    pub after: Option<Vec<Spanned<String>>>,
+    /// The phases that must be finished before a task of this one starts. A table waits for single tasks of a phase:
+    /// {phase = "trim", each = true} for the task with the same number, {phase = "count", by = "patient"} for the tasks
+    /// with the same value of a variable.
+    #[schemars(with = "Option<Vec<Parent>>")]
+    pub after: Option<Vec<Spanned<Parent>>>,
+    /// Whether each task waits only for the task with its number in each phase of after. Without tasks, inputs and matrix
+    /// the phase has the tasks of the first of these phases, with their inputs and values.
+    #[schemars(with = "Option<bool>", extend("default" = false))]
+    pub each: Option<Spanned<bool>>,
     }
 }
 
@@ -266,6 +276,45 @@ pub(super) enum Failures {
     Tasks(#[schemars(with = "u32", range(min = 0, max = 10_000_000))] i64),
     /// A share of the tasks.
     Share(#[schemars(regex(pattern = r"^\s*[0-9.]+\s*%\s*$"))] String),
+}
+
+/// A phase that comes before another.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "expected the name of a phase, or a table such as {phase = \"trim\", each = true} or {phase = \"count\", by = \"patient\"}"
+)]
+#[schemars(inline)]
+pub(super) enum Parent {
+    /// The name of a phase that must be finished.
+    Name(String),
+    /// A phase of which single tasks must be finished.
+    Edges(ParentEdges),
+}
+
+/// A phase of which single tasks must be finished.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(super) struct ParentEdges {
+    /// Name of the phase.
+    pub phase: String,
+    /// Whether each task waits for the task with its number.
+    #[serde(default)]
+    pub each: bool,
+    /// The variable whose value a task has in common with the tasks for which it waits: a variable of the matrix of the other
+    /// phase. Without tasks, inputs and matrix this phase has one task for each of its values.
+    pub by: Option<String>,
+}
+
+impl Parent {
+    /// Returns the name of the phase.
+    pub fn name(&self) -> &str {
+        match self {
+            Parent::Name(name) => name,
+            Parent::Edges(edges) => &edges.phase,
+        }
+    }
 }
 
 /// Patterns of input files.

@@ -50,6 +50,11 @@ pub(crate) const COLUMNS: [&str; 7] = ["phase", "task", "input", "folder", "atte
 pub struct Matrix(Vec<(String, Vec<String>)>);
 
 impl Matrix {
+    /// Returns a matrix of one variable.
+    pub(super) fn of_variable(name: &str, values: Vec<String>) -> Matrix {
+        Matrix(vec![(name.to_owned(), values)])
+    }
+
     /// Returns the variables with their values, in the order of the job file.
     pub fn keys(&self) -> &[(String, Vec<String>)] {
         &self.0

@@ -7,13 +7,14 @@
 //! is *renewed*.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::edges::PlannedEdges;
 use super::plan::{Plan, PlannedPhase};
 use crate::escape::{escaped, unescaped};
 
@@ -24,6 +25,9 @@ pub struct RecordedPhase {
     pub name: String,
     /// Numbers of the phases that must be finished first.
     pub after: Vec<u32>,
+    /// The phases of which tasks wait for single tasks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edges: Vec<PlannedEdges>,
     /// Number of tasks.
     pub tasks: u32,
     /// What each task is recognised by: its input, if it has one, and its values of the matrix as `NAME=VALUE`. Empty if tasks
@@ -50,6 +54,8 @@ pub struct TaskChanges {
     pub renewed: Vec<(u32, u32)>,
     /// Phases that are new.
     pub phases: Vec<u32>,
+    /// Phases whose tasks wait for other tasks of their parents than before.
+    pub rewired: Vec<u32>,
 }
 
 impl TaskChanges {
@@ -65,6 +71,7 @@ impl Plan {
         let recorded = |phase: &PlannedPhase| RecordedPhase {
             name: phase.name.clone(),
             after: phase.after.clone(),
+            edges: phase.edges.clone(),
             tasks: phase.tasks,
             keys: phase.keys(),
             own_commands: phase.commands.is_some(),
@@ -96,8 +103,18 @@ impl Plan {
         for (at, phase) in (0..).zip(&mut self.phases) {
             let Some(then) = recorded.get(at as usize) else {
                 changes.phases.push(at);
+                // Tasks of chains have the numbers that they have in the phases before.
+                if let Some(parent) = phase.tasks_of.and_then(|parent| recorded.get(parent as usize)) {
+                    let now = phase.keys();
+                    if now != parent.keys {
+                        phase.renumber(&parent.keys, now);
+                    }
+                }
                 continue;
             };
+            if phase.edges != then.edges {
+                changes.rewired.push(at);
+            }
             let now = phase.keys();
             if now.is_empty() != then.keys.is_empty() || now.is_empty() && phase.tasks != then.tasks {
                 changes.renewed.push((at, then.tasks));
@@ -113,7 +130,18 @@ impl Plan {
                     .extend(tasks.filter(|task| was_there(task) && phase.is_withdrawn(*task)).map(|task| (at, task)));
             }
         }
-        Some(changes)
+        self.has_aligned_chains().then_some(changes)
+    }
+
+    /// True if the tasks of chains have the same number in each of their phases. Otherwise, a phase of the run had tasks of its own
+    /// and has those of another phase now.
+    fn has_aligned_chains(&self) -> bool {
+        let mut chained = self.phases.iter().flat_map(|phase| phase.edges.iter().map(move |edges| (phase, edges)));
+        chained.all(|(phase, edges)| {
+            let parent = &self.phases[edges.parent as usize];
+            let is_chain = phase.tasks_of == Some(edges.parent);
+            edges.by.is_some() || phase.tasks == parent.tasks && (!is_chain || phase.keys() == parent.keys())
+        })
     }
 
     /// Returns how the phases of this plan differ from those in the record of a run, if it is another job for this reason, and what the
@@ -138,6 +166,11 @@ impl Plan {
                 ));
             }
         }
+        if !self.has_aligned_chains() {
+            let why = "tasks that wait for each other (each) would have other numbers than in the run; set `each` and the inputs \
+                       of its phases back, ";
+            return Some(why.to_owned());
+        }
         let mut pairs = self.phases.iter().zip(recorded);
         let names = |phases: &[u32], of: &dyn Fn(u32) -> Option<String>| -> Vec<String> {
             phases.iter().filter_map(|phase| of(*phase)).collect()
@@ -160,18 +193,6 @@ impl Plan {
                 )
             })
         })
-    }
-
-    /// Returns these phases and all phases that come after them, directly or through other phases.
-    pub(crate) fn with_descendants(&self, phases: &BTreeSet<u32>) -> BTreeSet<u32> {
-        let mut reached = phases.clone();
-        // Parents come before their children.
-        for (at, phase) in self.phases.iter().enumerate() {
-            if phase.after.iter().any(|parent| reached.contains(parent)) {
-                reached.insert(at as u32);
-            }
-        }
-        reached
     }
 }
 
@@ -375,17 +396,5 @@ mod tests {
         assert_eq!(with(3, "").numbered_as(&with(3, more).recorded_phases()), None, "a phase is gone");
         let other = more.replace("after = [\"a\"]\n", "");
         assert_eq!(with(3, &other).numbered_as(&with(3, more).recorded_phases()), None, "other dependencies");
-    }
-
-    #[test]
-    fn indirect_descendants_of_phases_are_found() {
-        let phase = |name: &str, after: &str| {
-            format!("[[phase]]\nname = \"{name}\"\ntasks = 2\ncommand = \"true\"\nafter = [{after}]\n")
-        };
-        let text =
-            phase("a", "") + &phase("b", "") + &phase("c", "\"a\"") + &phase("d", "\"c\"") + &phase("e", "\"b\"");
-        let plan = plan(Path::new("/tmp"), &text);
-        assert_eq!(plan.with_descendants(&BTreeSet::from([0])), BTreeSet::from([0, 2, 3]));
-        assert_eq!(plan.with_descendants(&BTreeSet::from([1])), BTreeSet::from([1, 4]));
     }
 }

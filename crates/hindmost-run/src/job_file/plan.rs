@@ -8,12 +8,13 @@ use hindmost_core::ids::{JobId, TaskId};
 use hindmost_core::power::PowerSpec;
 use hindmost_core::resources::{CPUS, FEATURE, MEMORY};
 use hindmost_core::time::Time;
-use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
+use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec, TaskEdges};
 
 use super::allowance::Allowance;
 use super::commands::TaskCommands;
 use super::copies::Copies;
 use super::digest::Digest;
+use super::edges::PlannedEdges;
 use super::matrix::Matrix;
 use super::output::OutputTemplate;
 use super::printable::printable;
@@ -51,8 +52,13 @@ pub struct Plan {
 pub struct PlannedPhase {
     /// Name, unique in the job and valid as a folder's name.
     pub name: String,
-    /// Numbers of the phases that must be finished first, in ascending order. Each is smaller than this phase's number.
+    /// Numbers of the phases that must be finished first, except for those in `edges`, in ascending order. Each is smaller
+    /// than this phase's number.
     pub after: Vec<u32>,
+    /// The phases in `after` of which tasks wait for single tasks.
+    pub edges: Vec<PlannedEdges>,
+    /// The phase in `edges` whose tasks these are, with their inputs and values; `None` if the phase has tasks of its own.
+    pub tasks_of: Option<u32>,
     /// Number of tasks, at least 1.
     pub tasks: u32,
     /// Absolute path of each task's input file; `None` if the tasks have no inputs. Sorted, except in runs that were resumed
@@ -231,6 +237,11 @@ impl Plan {
             digest.text(&phase.name);
             digest.number(phase.after.len() as u64);
             phase.after.iter().for_each(|parent| digest.number(u64::from(*parent)));
+            for edges in &phase.edges {
+                digest.text("edges");
+                digest.number(u64::from(edges.parent));
+                edges.by.iter().for_each(|by| digest.text(by));
+            }
             digest.number(u64::from(phase.tasks));
             if let Some(commands) = &phase.commands {
                 // The values identify the tasks. Whether they name files may change while they run.
@@ -267,7 +278,7 @@ impl Plan {
             deadline: self.deadline.map(|deadline| Time::from_seconds(deadline.as_secs_f64())),
             weight: self.priority,
             queue: None,
-            phases: self.phases.iter().map(PlannedPhase::spec).collect(),
+            phases: (0..).zip(&self.phases).map(|(at, phase)| phase.spec(self.edges(at))).collect(),
         }
     }
 }
@@ -442,10 +453,11 @@ impl PlannedPhase {
             )
     }
 
-    fn spec(&self) -> PhaseSpec {
+    fn spec(&self, edges: Vec<TaskEdges>) -> PhaseSpec {
         let demand = self.demand();
         PhaseSpec {
             after: self.after.clone(),
+            edges,
             demand,
             assumed: true,
             never_copied: !self.may_be_copied(),

@@ -101,6 +101,8 @@ impl MapJob {
         let phase = PlannedPhase {
             name: PHASE.to_owned(),
             after: Vec::new(),
+            edges: Vec::new(),
+            tasks_of: None,
             tasks: self.commands.tasks.len() as u32,
             inputs: self.inputs(),
             matrix: None,

@@ -23,7 +23,7 @@ use super::record::{BegunWith, JobRecord};
 use super::recycling::Spares;
 use super::results::put_journal_away;
 use super::{Anchors, JOB, JOURNAL, LOCK, PAGES, SUMMARY, Store, Whereabouts};
-use crate::job_file::{Plan, PlannedPhase, Redo, TaskChanges};
+use crate::job_file::{Later, Plan, PlannedPhase, Redo, TaskChanges};
 
 /// Largest size of a job's record: 64 MiB.
 pub(crate) const LONGEST_RECORD: u64 = 64 << 20;
@@ -437,12 +437,10 @@ fn check_commands(
     changed: &[String],
 ) -> Result<(), StoreError> {
     let renewed: BTreeSet<u32> = tasks.renewed.iter().map(|(phase, _)| *phase).collect();
-    let redone = redo.iter().chain(&tasks.added).map(|(phase, _)| *phase).chain(renewed.iter().copied()).collect();
-    let parents = |phase: &PlannedPhase| phase.after.iter().copied().collect::<BTreeSet<u32>>();
-    let reached = plan.with_descendants(&redone);
-    let runs_again = |phase: &PlannedPhase| !parents(phase).is_disjoint(&reached);
+    let redone = redo.iter().chain(&tasks.added).copied().collect();
+    let later = Later::of(plan, &redone, &renewed);
     let is_old = |at: usize, phase: &PlannedPhase| -> bool {
-        if runs_again(phase) || renewed.contains(&(at as u32)) {
+        if renewed.contains(&(at as u32)) {
             return false;
         }
         let Ok(results) = root.sub(&phase.name) else { return false };
@@ -452,7 +450,7 @@ fn check_commands(
         results.entries().unwrap_or_default().iter().any(|(name, _)| {
             let Some(index) = name.to_str().and_then(|name| name.parse().ok()) else { return false };
             let task = TaskId { job: JobId(0), phase: at as u32, index };
-            if redo.contains(&(task.phase, index)) {
+            if redo.contains(&(task.phase, index)) || later.contains(task) {
                 return false;
             }
             let mut lines = manifest.of(task).peekable();

@@ -3,6 +3,7 @@
 
 mod abandoned;
 mod auto;
+mod chains;
 mod checked_engine;
 mod copies;
 mod crashes;

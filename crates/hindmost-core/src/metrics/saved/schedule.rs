@@ -99,7 +99,9 @@ impl Schedule {
         }
         let tasks = work.iter().map(|attempt| attempt.task + 1).max().unwrap_or(0);
         let mut unfinished_of = vec![0; tasks];
-        work.iter().for_each(|attempt| unfinished_of[attempt.task] += 1);
+        for attempt in work {
+            unfinished_of[attempt.task] += 1;
+        }
         let (free, begun, happens) = (self.nodes.clone(), vec![None; tasks], BinaryHeap::new());
         let mut state =
             State { schedule: self, work, now: 0.0, free, queues, begun, unfinished, unfinished_of, happens };

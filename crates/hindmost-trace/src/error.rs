@@ -235,19 +235,17 @@ pub enum TraceError {
         most: u64,
     },
 
-    /// A phase of a job in the journal depends on itself or on a later phase.
-    #[error(
-        "the journal {name} is damaged: in line {line} phase {phase:?} of job {job:?} waits for itself or a later phase"
-    )]
-    WaitsForItself {
+    /// A phase of a job in the journal depends on itself or on a later phase, or its edges do not fit.
+    #[error("the journal {name} is damaged: in line {line}, job {job:?}: {fault}")]
+    BadPhases {
         /// The journal's name.
         name: String,
         /// The line, counted from 1.
         line: u64,
         /// The job's name.
         job: String,
-        /// The phase's name.
-        phase: String,
+        /// What is wrong with its phases.
+        fault: String,
     },
 
     /// No task has finished in the journal.

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hindmost_core::ids::{AttemptId, NodeId, TaskId};
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::journal::Header;
 use hindmost_core::power::PowerModel;
 use hindmost_core::record::{Change, Event, Record};
 use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 use hindmost_core::timeline::{AttemptEnd, Cause, Timeline, TimelineRow};
+use hindmost_core::workload::PhaseSpec;
 use rustc_hash::FxHashSet;
 
 use super::record_reader::JournalRecords;
@@ -278,8 +279,40 @@ impl Collected {
                 is_unmatched: false,
             });
         }
+        for (place, ready) in self.ready(&places) {
+            recording.phases[place].ready = ready;
+        }
         recording.phases.retain(|phase| !phase.rows.is_empty());
         recording
+    }
+
+    /// Returns when the tasks of phases could start that wait for single tasks, by the place of the phase: task and time, sorted.
+    fn ready(&self, places: &BTreeMap<(u32, u32), usize>) -> BTreeMap<usize, Vec<(u32, f64)>> {
+        let jobs = (0..).map(JobId).zip(&self.timeline.jobs);
+        let with_edges = jobs.flat_map(|(id, job)| {
+            let phases = (0..).zip(&job.spec.phases).filter(|(_, spec)| !spec.edges.is_empty());
+            phases.map(move |(phase, spec)| (id, phase, spec))
+        });
+        let with_edges: Vec<(JobId, u32, &PhaseSpec)> = with_edges.collect();
+        if with_edges.is_empty() {
+            return BTreeMap::new();
+        }
+        let won = self.timeline.rows.iter().filter(|row| row.outcome == AttemptEnd::Won);
+        let ended: BTreeMap<TaskId, f64> = won.map(|row| (row.attempt.task, row.end.seconds())).collect();
+        let of_phase = |(job, phase, spec): &(JobId, u32, &PhaseSpec)| {
+            let mut last: BTreeMap<u32, f64> = BTreeMap::new();
+            for edges in &spec.edges {
+                let of_parent = TaskId { job: *job, phase: edges.parent, index: 0 };
+                for (parent, end) in ended.range(of_parent..=TaskId { index: u32::MAX, ..of_parent }) {
+                    for child in edges.children_of(parent.index) {
+                        let last = last.entry(child).or_insert(*end);
+                        *last = last.max(*end);
+                    }
+                }
+            }
+            Some((*places.get(&(job.0, *phase))?, last.into_iter().collect()))
+        };
+        with_edges.iter().filter_map(of_phase).collect()
     }
 
     /// Returns how many tasks a node of this capacity runs at the same time; `None` if tasks demand different amounts or nothing.

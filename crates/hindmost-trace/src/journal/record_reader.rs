@@ -140,10 +140,11 @@ impl Iterator for JournalRecords<'_> {
                 return Some(Err(TraceError::TooManyTasks { name, line, tasks: self.tasks, most: MOST_TASKS }));
             }
             // A phase must come after the phases that it waits for.
-            if let Some(phase) = spec.phase_before_its_parent() {
-                let (name, line) = (self.name.clone(), self.reader.line());
-                let (job, phase) = (spec.name.to_string(), phase.name.to_string());
-                return Some(Err(TraceError::WaitsForItself { name, line, job, phase }));
+            let before = spec.phase_before_its_parent();
+            let before = before.map(|phase| format!("phase {:?} waits for itself or a later phase", phase.name));
+            if let Some(fault) = before.or_else(|| spec.fault_of_edges()) {
+                let (name, line, job) = (self.name.clone(), self.reader.line(), spec.name.to_string());
+                return Some(Err(TraceError::BadPhases { name, line, job, fault }));
             }
         }
         Some(Ok(record))

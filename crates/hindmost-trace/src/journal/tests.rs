@@ -13,6 +13,8 @@ use crate::testing;
 
 /// One phase with eight tasks, whose attempts end in every possible way.
 const ENDINGS: &str = include_str!("../../tests/it/fixtures/journal/endings.jsonl");
+/// Two chains of two tasks.
+const CHAINS: &str = include_str!("../../tests/it/fixtures/journal/chains.jsonl");
 /// A run whose attempt is stopped with the run at 3 s, and whose task runs again from 13 s to 15 s.
 const RESUMED: &str = include_str!("../../tests/it/fixtures/journal/resumed.jsonl");
 
@@ -88,6 +90,16 @@ fn journals_are_found_by_first_line_or_in_a_run_folder() {
     let size = ENDINGS.len() as u64;
     assert_eq!(reports.last(), Some(&(size, Some(size))));
     assert_eq!(trace.jobs, read(ENDINGS.as_bytes(), "j").unwrap().jobs);
+}
+
+#[test]
+fn tasks_of_chains_wait_for_their_own_parents() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.jsonl");
+    fs::write(&path, CHAINS).unwrap();
+    let recording = Collected::from(records(&path, None).unwrap()).unwrap().recording();
+    let ready: Vec<&[(u32, f64)]> = recording.phases.iter().map(|phase| &phase.ready[..]).collect();
+    assert_eq!(ready, [&[][..], &[(0, 0.35), (1, 2.3)][..]]);
 }
 
 #[test]

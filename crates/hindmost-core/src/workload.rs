@@ -276,7 +276,7 @@ impl JobSpec {
 
     /// Returns what is wrong with the edges between single tasks of a job; `None` if nothing is.
     pub fn fault_of_edges(&self) -> Option<String> {
-        self.phases.iter().enumerate().find_map(|(at, phase)| {
+        self.phases.iter().find_map(|phase| {
             let fault = |edges: &TaskEdges| {
                 let parent = self.phases.get(edges.parent as usize).filter(|_| phase.after.contains(&edges.parent));
                 parent.map_or_else(
@@ -288,7 +288,7 @@ impl JobSpec {
             let fault = phase.edges.iter().find_map(|edges| {
                 fault(edges).or_else(|| twice(edges).then(|| "edges from one phase are given twice".to_owned()))
             });
-            fault.map(|fault| format!("phase {:?} (number {at}): {fault}", phase.name))
+            fault.map(|fault| format!("phase {:?}: {fault}", phase.name))
         })
     }
 

@@ -80,6 +80,7 @@ const NOT_RUN: &[(&str, &str)] = &[
         "sbatch --nodes=4 --exclusive --wrap 'hindmost run job.toml --engine slurm'",
         "it needs a cluster; the tests of engine slurm start runs inside allocations",
     ),
+    ("hindmost run examples/samples/job.toml", "it needs programs that may be missing; a test of the examples runs it"),
     ("hindmost reproduce xu2015", "it takes minutes; the tests of hindmost-papers run the experiments"),
 ];
 

@@ -330,8 +330,8 @@ impl Common<'_> {
             (None, Some(patterns)) => {
                 let span = patterns.span();
                 let files = match patterns.into_inner() {
-                    Patterns::One(pattern) => inputs::files(&[pattern], self.folder),
-                    Patterns::Many(patterns) => inputs::files(&patterns, self.folder),
+                    Patterns::One(pattern) => inputs::files(&[pattern], self.folder, &all),
+                    Patterns::Many(patterns) => inputs::files(&patterns, self.folder, &all),
                 };
                 let files = files.map_err(|message| Wrong::at(span.clone(), message))?;
                 let what = match combinations {

@@ -3,7 +3,8 @@
 //! This module walks the folders itself, name by name, because a pattern must also find files whose names are not valid
 //! UTF-8, and the job's folder may have any name, also one with brackets.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::env::VarError;
 use std::fs::{self, FileType};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -24,17 +25,23 @@ enum Part {
     Below,
 }
 
-/// Returns the files that match any of the patterns, each once and sorted.
-pub(super) fn files(patterns: &[String], folder: &Path) -> Result<Vec<PathBuf>, String> {
+/// Returns the files that match any of the patterns, each once and sorted. `environment` has the variables of the phase; others
+/// are those of this process.
+pub(super) fn files(
+    patterns: &[String],
+    folder: &Path,
+    environment: &BTreeMap<String, String>,
+) -> Result<Vec<PathBuf>, String> {
     if patterns.is_empty() {
         return Err("inputs is an empty list: give a pattern such as \"text/*.txt\"".to_owned());
     }
     let mut found = BTreeSet::new();
     for pattern in patterns {
         let wrong = |reason: String| format!("inputs: {pattern:?} {reason}");
-        let parts = parts(pattern).map_err(wrong)?;
+        let expanded = expanded(pattern, environment).map_err(wrong)?;
+        let parts = parts(&expanded).map_err(wrong)?;
         let mut walk = Walk { parts: &parts, found: BTreeSet::new(), folders_matched: false };
-        let absolute = pattern.starts_with('/');
+        let absolute = expanded.starts_with('/');
         walk.from(if absolute { Path::new("/") } else { folder }).map_err(wrong)?;
         if walk.found.is_empty() {
             let within = if absolute { String::new() } else { format!(" in {}", folder.display()) };
@@ -48,6 +55,43 @@ pub(super) fn files(patterns: &[String], folder: &Path) -> Result<Vec<PathBuf>, 
         found.append(&mut walk.found);
     }
     Ok(found.into_iter().collect())
+}
+
+/// Replaces `~/` at the beginning, `$NAME` and `${NAME}` by their values, which stand for themselves: `*` in a value is no pattern.
+/// Other dollar signs stay.
+fn expanded(pattern: &str, environment: &BTreeMap<String, String>) -> Result<String, String> {
+    let value = |name: &str| -> Result<String, String> {
+        let of_process = || match std::env::var(name) {
+            Ok(value) => Ok(value),
+            Err(VarError::NotPresent) => {
+                Err(format!("uses ${name}, which is not set: export it, or set it in environment"))
+            }
+            Err(VarError::NotUnicode(_)) => Err(format!("uses ${name}, whose value is not valid UTF-8")),
+        };
+        let value = environment.get(name).cloned().map_or_else(of_process, Ok)?;
+        Ok(Pattern::escape(&value))
+    };
+    let mut text = String::new();
+    let mut rest = pattern;
+    if let Some(after) = rest.strip_prefix("~/") {
+        text = value("HOME")? + "/";
+        rest = after;
+    }
+    while let Some((before, after)) = rest.split_once('$') {
+        text += before;
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let braced = after.strip_prefix('{').and_then(|inner| inner.split_once('}'));
+        let plain = || after.split_at(after.find(|c| !is_part(c)).unwrap_or(after.len()));
+        let (name, left) = braced.unwrap_or_else(plain);
+        if name.starts_with(|c: char| is_part(c) && !c.is_ascii_digit()) && name.chars().all(is_part) {
+            text += &value(name)?;
+            rest = left;
+        } else {
+            text.push('$');
+            rest = after;
+        }
+    }
+    Ok(text + rest)
 }
 
 fn parts(pattern: &str) -> Result<Vec<Part>, String> {

@@ -7,6 +7,7 @@ mod command_line_page;
 mod console;
 mod containment;
 mod documents;
+mod environments;
 mod examples;
 mod forecasts;
 mod guarantees;

@@ -131,3 +131,30 @@ fn a_folder_that_cannot_be_read_is_an_error() {
     let error = found("\"in/a.txt/*\"", folder.path()).unwrap_err();
     assert!(error.contains("\"in/a.txt/*\" matches no file in FOLDER"), "{error}");
 }
+
+#[test]
+fn variables_and_the_home_folder_stand_for_themselves_in_patterns() {
+    let folder = tempfile::tempdir().unwrap();
+    let odd = folder.path().join("a[1]*");
+    std::fs::create_dir(&odd).unwrap();
+    for name in ["x.fq", "$y.fq"] {
+        std::fs::write(odd.join(name), "").unwrap();
+    }
+    let found = |pattern: &str| {
+        let (home, folder) = (folder.path().to_str().unwrap(), folder.path());
+        let text = format!(
+            "environment = {{ ODD = \"a[1]*\", HOME = {home:?} }}\n\
+             [[phase]]\nname = \"p\"\ninputs = {pattern:?}\ncommand = \"x\""
+        );
+        let plan = plan_of(&text, folder)?;
+        let names = plan.phases[0].inputs.iter().flatten().map(|path| path.strip_prefix(&odd).unwrap().to_owned());
+        Ok::<_, String>(names.map(|name| name.to_str().unwrap().to_owned()).collect::<Vec<_>>())
+    };
+    assert_eq!(found("$ODD/*").unwrap(), ["$y.fq", "x.fq"]);
+    assert_eq!(found("~/${ODD}/x*").unwrap(), ["x.fq"]);
+    assert_eq!(found("$HOME/$ODD/x.fq").unwrap(), ["x.fq"]);
+    // A dollar sign before no name is part of the name of the file.
+    assert_eq!(found("a*/$*").unwrap(), ["$y.fq"]);
+    let error = found("$HINDMOST_NO_SUCH_VARIABLE/*").unwrap_err();
+    assert!(error.contains("which is not set: export it"), "{error}");
+}

@@ -80,6 +80,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Check that the policy of a recorded run makes the same decisions again
     Verify(VerifyArgs),
+    /// List the results that resumed runs have set aside in an output folder, or remove them
+    Clean(CleanArgs),
     /// Repeat the experiments of published papers and check their claims
     #[command(allow_negative_numbers = true)]
     Reproduce(ReproduceArgs),
@@ -314,6 +316,22 @@ pub struct ExplainArgs {
 pub struct VerifyArgs {
     /// The journal of a run, or the run's output folder
     pub journal: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct CleanArgs {
+    /// The output folder of a run
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Remove them; without this option nothing is changed
+    #[arg(long)]
+    pub remove: bool,
+    /// Use the folder even if other users own it or may write to it
+    #[arg(long)]
+    pub trust_folder: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

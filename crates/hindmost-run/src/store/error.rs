@@ -99,6 +99,9 @@ pub enum StoreError {
         /// Number of further such files.
         more: u64,
     },
+    /// The folder holds no run.
+    #[error("{} holds no run; give the output folder of one, such as NAME.out", .0.display())]
+    NoRun(PathBuf),
     /// Another process holds the folder's lock.
     #[error("{} is in use: another `hindmost` process runs this job now; wait until it ends, or use --out DIR", .0.display())]
     InUse(PathBuf),

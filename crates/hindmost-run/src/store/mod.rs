@@ -23,6 +23,7 @@
 //! at its path is not written to.
 
 mod appended;
+mod aside;
 mod error;
 mod folder;
 mod identity;
@@ -52,6 +53,7 @@ use rustix::io::Errno;
 use crate::engine::process_file::PROCESS_FILE;
 use crate::engine::{END_MARKER, RunIdentity, end_line};
 pub(crate) use appended::Appended;
+pub use aside::{Aside, SetAside};
 pub use error::StoreError;
 pub use folder::Distrust;
 pub(crate) use folder::Folder;

@@ -90,7 +90,7 @@ impl Opened {
     }
 }
 
-fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
+pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
     move |error| StoreError::Io { path: path.to_owned(), error }
 }
 
@@ -115,10 +115,7 @@ impl Store {
             return Err(StoreError::NotEmpty(path));
         }
         let inner = open_own(&root, &path, super::INNER, trust)?;
-        let lock = inner.own_file(LOCK).map_err(|error| refused(&path.join(super::INNER).join(LOCK), error))?;
-        if !locked(&lock) {
-            return Err(StoreError::InUse(path));
-        }
+        let lock = lock_of(&inner, &path)?;
         check_files(&inner, &path.join(super::INNER), trust)?;
         let attempts = open_own(&inner, &path.join(super::INNER), super::ATTEMPTS, trust)?;
         let anchors = Anchors::of(&root, &inner, &lock, &attempts).map_err(at(&path))?;
@@ -249,7 +246,7 @@ impl Store {
 }
 
 /// Opens the folder that the user has named, and creates it if it does not exist.
-fn open_root(folder: &Path, trust: bool) -> Result<Folder, StoreError> {
+pub(super) fn open_root(folder: &Path, trust: bool) -> Result<Folder, StoreError> {
     let unwritable = |error| StoreError::Unwritable { path: folder.to_owned(), error };
     let untrusted = |distrust| StoreError::Untrusted { path: folder.to_owned(), distrust };
     match fs::symlink_metadata(folder) {
@@ -293,6 +290,20 @@ fn open_own(parent: &Folder, path: &Path, name: &str, trust: bool) -> Result<Fol
     }
 }
 
+/// Opens an internal folder of the run; `None` if it does not exist.
+pub(super) fn opened_own(parent: &Folder, path: &Path, name: &str, trust: bool) -> Result<Option<Folder>, StoreError> {
+    match parent.kind(name).map_err(at(path))? {
+        Some(_) => open_own(parent, path, name, trust).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Locks the folder of a run at this path. The lock is held until the file is dropped.
+pub(super) fn lock_of(inner: &Folder, path: &Path) -> Result<File, StoreError> {
+    let lock = inner.own_file(LOCK).map_err(|error| refused(&path.join(super::INNER).join(LOCK), error))?;
+    if locked(&lock) { Ok(lock) } else { Err(StoreError::InUse(path.to_owned())) }
+}
+
 /// Returns the error of an internal file that can't be opened.
 fn refused(path: &Path, error: io::Error) -> StoreError {
     match error.kind() {
@@ -302,7 +313,7 @@ fn refused(path: &Path, error: io::Error) -> StoreError {
 }
 
 /// Checks that the internal files are regular files that no other user can change.
-fn check_files(inner: &Folder, path: &Path, trust: bool) -> Result<(), StoreError> {
+pub(super) fn check_files(inner: &Folder, path: &Path, trust: bool) -> Result<(), StoreError> {
     for name in [JOB, JOURNAL, MANIFEST, SUMMARY, LOCK] {
         let found = match inner.statx(name, StatxFlags::BASIC_STATS) {
             Ok(found) => found,

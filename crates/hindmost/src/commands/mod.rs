@@ -2,6 +2,7 @@
 
 mod about;
 pub mod advise;
+mod clean;
 mod compare;
 mod demo;
 mod explain;
@@ -36,6 +37,7 @@ pub fn run(command: Command) -> Outcome {
         Command::Simulate(args) => simulate::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Clean(args) => clean::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Theory(command) => theory::run(command),
         Command::Trace(command) => trace::run(command),

@@ -3,6 +3,7 @@
 mod advise;
 mod cases;
 mod chaos;
+mod clean;
 mod command_line_page;
 mod console;
 mod containment;

@@ -229,6 +229,8 @@ fn documents_of_logs_and_journals_conform() {
     fs::write(folder.path().join("journal.jsonl"), recorded.run("late").journal()).unwrap();
     let journal = |args: &[&str]| json_in(folder.path(), args);
     conforms("verify", &journal(&["verify", "journal.jsonl", "--json"]));
+    fs::create_dir_all(folder.path().join("out/.hindmost/set-aside/map.0.1")).unwrap();
+    conforms("clean", &journal(&["clean", "out", "--json"]));
     conforms("explain", &journal(&["explain", "journal.jsonl", "map/3", "--json"]));
     conforms("replay", &journal(&["replay", "journal.jsonl", "--policy", "none,late", "--json"]));
     let info = journal(&["trace", "info", "journal.jsonl", "--json"]);

@@ -355,12 +355,20 @@ impl Ledger {
         assert!(unfinished.is_empty(), "tasks of {unfinished:?} have not finished");
     }
 
-    /// Asserts that nothing holds or reserves resources, as after the end of a run.
+    /// Asserts that no attempt runs, as after the end of a run.
+    ///
+    /// # Panics
+    /// If one does.
+    pub fn has_ended_all(&self) {
+        assert!(self.held.is_empty(), "attempts run after the end of the run: {:?}", self.held);
+    }
+
+    /// Asserts that nothing holds or reserves resources, as after the end of a run in which no job failed.
     ///
     /// # Panics
     /// If something does.
     pub fn has_freed_all(&self) {
-        assert!(self.held.is_empty(), "attempts run after the end of the run: {:?}", self.held);
+        self.has_ended_all();
         assert!(self.reserved.is_empty(), "a reservation outlives its task: {:?}", self.reserved);
     }
 }

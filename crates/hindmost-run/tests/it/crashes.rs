@@ -119,7 +119,9 @@ fn crashes_everywhere(test_run: TestRun) {
 }
 
 fn short(policy: &str) -> TestRun {
-    let test_run = TestRun::on("n1:2,n2:2").phase_with("map", 9, "retries = 9").phase_with("reduce", 2, "retries = 9");
+    // Tasks of the second phase start while tasks of the first one run.
+    let test_run = TestRun::on("n1:2,n2:2").phase_with("map", 9, "retries = 9");
+    let test_run = test_run.phase_with("sort", 9, "retries = 9\neach = true").phase_with("reduce", 2, "retries = 9");
     test_run.policy(policy).behaviour(|launch| {
         let task = launch.attempt.task;
         let slow = task.phase == 0 && task.index % 4 == 1 && launch.attempt.copy == 0;

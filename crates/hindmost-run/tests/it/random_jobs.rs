@@ -102,7 +102,7 @@ fn chaos() -> impl Strategy<Value = String> {
 }
 
 fn test_run() -> impl Strategy<Value = (TestRun, RandomBehaviour)> {
-    let phases = proptest::collection::vec((1_u32..14, keys()), 1..4);
+    let phases = proptest::collection::vec((1_u32..14, keys(), proptest::bool::weighted(0.4)), 1..4);
     let nodes = proptest::collection::vec(2_u32..5, 3..5);
     let knowledge =
         prop_oneof![Just("progress(0.1)"), Just("progress(0)"), Just("age"), Just("history"), Just("profiles")];
@@ -111,8 +111,12 @@ fn test_run() -> impl Strategy<Value = (TestRun, RandomBehaviour)> {
         |(phases, nodes, policy, knowledge, chaos, random_behaviour)| {
             let nodes: Vec<String> = nodes.iter().enumerate().map(|(at, cpus)| format!("n{}:{cpus}", at + 1)).collect();
             let mut test_run = TestRun::on(&nodes.join(",")).policy(policy).knowledge(knowledge).chaos(&chaos);
-            for (at, (tasks, keys)) in phases.iter().enumerate() {
-                test_run = test_run.phase_with(&format!("p{at}"), *tasks, keys);
+            let mut before = None;
+            for (at, (tasks, keys, each)) in phases.iter().enumerate() {
+                // Chains have as many tasks as the phase before.
+                let (tasks, each) = before.filter(|_| *each).map_or((*tasks, ""), |tasks| (tasks, "\neach = true"));
+                test_run = test_run.phase_with(&format!("p{at}"), tasks, &format!("{keys}{each}"));
+                before = Some(tasks);
             }
             (test_run.behaviour(move |launch| random_behaviour.play(launch)), random_behaviour)
         },

@@ -21,6 +21,9 @@
 //!   copies may be slow together, it must save more than another copy in the next free slot would, a copy of the kind must have been tried,
 //!   and progress must not show what remains.
 //!
+//! For a task whose input is b times as large as usual it is as if all nodes were b times as slow, where durations follow sizes
+//! (`speculation/input_sizes.rs`): its attempts age b times as slowly, and its copies take b times as long.
+//!
 //! Each answer is a range of prices. Copies that may pay are kept in the order of the queue length up to which they do, so that a round looks
 //! at those only that pay now (`queue`). A task is looked at again when something has happened to it, or at the next of some ages of
 //! its attempts (`watch`); all tasks of a phase once enough of them have ended.
@@ -56,6 +59,7 @@ use hindmost_core::record::{Condition, Decision, Event};
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
+use crate::speculation::input_sizes::InputSizes;
 use crate::speculation::kinds::kind;
 use durations::Durations;
 use fresh::Tables;
@@ -100,6 +104,7 @@ struct Lessons {
     predictions: Predictions,
     durations: Durations,
     reveals: Reveals,
+    input_sizes: InputSizes,
     /// True if jobs wait.
     waits: bool,
     /// True if nobody waited in the last round and the free slots sufficed for another copy of each task.
@@ -222,7 +227,7 @@ impl Auto {
             self.lessons.reveals.note(kind, 1.0);
         }
         self.lessons.predictions.end(attempt, now, has_finished, phase.mean());
-        let scale = self.lessons.scale(phase, kind, knowledge);
+        let scale = self.lessons.scale((attempt.task.job, attempt.task.phase), phase, kind, knowledge);
         let group = self.groups.get(&(attempt.task.job, attempt.task.phase));
         // What the first attempt shows counts once: when it ends, or the task does.
         let first = AttemptId { copy: 0, ..attempt };
@@ -242,9 +247,10 @@ impl Auto {
         if self.lessons.tasks.contains(attempt.task) {
             let mean = group.and_then(|group| group.class).map_or(scale.mean, |class| class.mean);
             let running = cluster.attempt(attempt).filter(|_| !has_finished);
-            let known = running.map(|running| watched::duration(running, Scale { mean, ..scale }, cluster));
+            let (scale, times) = (Scale { mean, ..scale }, scale.times(attempt.task, cluster));
+            let known = running.map(|running| watched::duration(running, scale, cluster));
             self.lessons.tasks.ended(attempt, |since, pace| {
-                let ran = (now - since).seconds() / pace / mean;
+                let ran = (now - since).seconds() / (pace * times) / mean;
                 if has_finished { Known::Exactly(ran) } else { known.unwrap_or(Known::Above(ran)) }
             });
             if has_finished {
@@ -289,8 +295,8 @@ impl Auto {
                 let class = self.groups.get(&(attempt.task.job, attempt.task.phase)).and_then(|group| group.class);
                 if let Some(class) = class {
                     // It would have taken longer than it has run.
-                    let now = cluster.now();
-                    let ran = |since, pace: f64| Known::Above((now - since).seconds() / pace / class.mean);
+                    let (now, times) = (cluster.now(), self.lessons.input_sizes.factor(attempt.task, false, cluster));
+                    let ran = |since, pace: f64| Known::Above((now - since).seconds() / (pace * times) / class.mean);
                     self.lessons.tasks.ended(*attempt, ran);
                 }
                 self.change(attempt.task);
@@ -335,6 +341,7 @@ impl Auto {
             }
             _ => {}
         }
+        self.lessons.input_sizes.observe(seen, cluster);
     }
 
     fn before_originals(&mut self, round: &mut Round<'_>) {

@@ -17,6 +17,7 @@ pub mod chronos;
 pub mod ese;
 pub mod hadoop;
 pub mod hete_aware;
+mod input_sizes;
 mod kinds;
 mod lagging;
 pub mod late;

@@ -18,7 +18,7 @@
 //!   attempt on a slow node gets no backup if it is expected to end before the job's pending tasks do on the other nodes.
 //!   Where no other node has free resources, the backup starts on the attempt's own node, unless that is slow:
 //!   contention, a lost answer of a server or an unlucky process do not affect a second process.
-//! - **Input sizes.** A task with a larger input than others may take longer by nature, and so may its copy. (`input_sizes`)
+//! - **Input sizes.** A task with a larger input than others may take longer by nature, and so may its copy. (`speculation/input_sizes.rs`)
 //! - **Hung backups.** If all copies of a task lag, it gets another one, each time after waiting twice as long
 //!   (`further`).
 //! - **Learning.** How often copies take as long as their originals is learned for each kind of phase over all jobs, and a
@@ -55,7 +55,6 @@ mod evidence;
 mod further;
 mod held_back;
 mod hung;
-mod input_sizes;
 mod lateness;
 mod predictions;
 mod relaunch;
@@ -76,13 +75,13 @@ use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
 use super::candidates::Candidates;
+use super::input_sizes::InputSizes;
 use super::lagging::{Lagging, is_single};
 use super::{Cause, Rule, is_only_copy, only_copy};
 use crate::placement::by_speed::GoodNodes;
 use budget::Budget;
 use evidence::{Evidence, Outcomes};
 use held_back::WithoutBackup;
-use input_sizes::InputSizes;
 use lateness::{Lateness, PENDING};
 use predictions::Predictions;
 use relaunch::RELAUNCH;

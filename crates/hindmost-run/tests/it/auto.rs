@@ -198,3 +198,28 @@ fn times_and_costs_in_live_runs() {
         }
     }
 }
+
+/// Runs a job of 24 tasks that read files at the same rate, on eight slots. The first four files are six times as large as the others; most
+/// tasks end when only these still run. The first attempt of the task `hung` takes 30 s.
+fn reads_files(hung: Option<u32>) -> FinishedRun {
+    let times = |index: u32| if index < 4 { 6_u32 } else { 1 };
+    let sizes: Vec<u64> = (0..24).map(|index| 20_480 * u64::from(times(index))).collect();
+    let behaviour = move |launch: &Launch<'_>| {
+        let AttemptId { task: TaskId { index, .. }, copy } = launch.attempt;
+        let seconds = 0.2 * f64::from(times(index)) * alike(0, [0, index, copy], 0).seconds;
+        silently(if copy == 0 && hung == Some(index) { 30.0 } else { seconds })
+    };
+    TestRun::on("n1:8").phase_of_files("map", &sizes).policy(LIVE).behaviour(behaviour).run().done()
+}
+
+#[test]
+fn large_inputs_are_no_reason_for_copies() {
+    // Large files take six times as long as the others, but no copy would be sooner.
+    assert_eq!(reads_files(None).copies(), 0);
+    // An attempt that takes as long with a small file hangs.
+    let run = reads_files(Some(12));
+    let copied = run.outcome.timeline.rows.iter().filter(|row| row.attempt.copy > 0).map(|row| row.attempt.task.index);
+    let copied: Vec<u32> = copied.collect();
+    assert!(copied.contains(&12) && copied.iter().all(|index| *index >= 4), "{copied:?}");
+    assert!(run.flowtime() < 1.5, "{:.2} s", run.flowtime());
+}

@@ -39,10 +39,12 @@ pub(super) struct Guard {
     pub(super) age: Option<f64>,
     /// Some other attempt takes longer than this.
     pub(super) after: f64,
+    /// How many times as long as usual the task takes because of its input; the durations above are without that.
+    pub(super) times: f64,
 }
 
 impl Guard {
-    /// Returns a fresh copy of the task.
+    /// Returns a fresh copy of the task, as if its input were usual.
     pub(super) fn copy(&self, fresh: &mut Fresh) -> Copy {
         let mut sum = Copy::never(fresh.single.held);
         for (probability, share) in self.shares() {
@@ -62,7 +64,7 @@ impl Guard {
         sum
     }
 
-    /// Returns how long the task takes if its only attempt, whose duration is not known, starts again.
+    /// Returns how long the task takes if its only attempt, whose duration is not known, starts again, as if its input were usual.
     pub(super) fn again(&self, fresh: &mut Fresh) -> Survival {
         let mut sum = Survival::ZERO;
         for (probability, share) in self.shares() {
@@ -84,14 +86,14 @@ impl Guard {
                 if alone {
                     all.and(&attempt.left);
                 } else if let (Known::Above(first), None) = (self.first, self.age) {
-                    all.and(fresh.common_left_above(share, first, attempt.age, least));
+                    all.and(&fresh.common_left_above(share, first, attempt.age, least).stretched(self.times));
                 } else {
                     let first = match self.first {
                         Known::Exactly(first) | Known::About { time: first, .. } => first,
                         Known::Above(least) => least.max(fresh.quantile(0.5, least).min(MOST * least / share)),
                     };
                     match fresh.common_left(share, first, attempt.age, least) {
-                        Some(left) => all.and(left),
+                        Some(left) => all.and(&left.stretched(self.times)),
                         // It has outlived what the share lets one expect.
                         None => all.and(&attempt.left),
                     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Node, Phase, Task};
-use hindmost_core::estimator::{Knowledge, Pace};
+use hindmost_core::estimator::Knowledge;
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::time::Time;
 
@@ -56,7 +56,7 @@ pub(super) struct Seen {
     pub(super) offered: Bound,
     /// Up to which price each of its copies is worth its slot.
     pub(super) crowded: Bound,
-    /// When its first attempt began, and the seconds that a second of work takes it, while it runs.
+    /// When its first attempt began, and the seconds that a second of usual work takes it, while it runs.
     pub(super) first: Option<(Time, f32)>,
     /// When it is to be looked at again because of its attempts' ages.
     pub(super) due: Time,
@@ -141,9 +141,14 @@ impl Sight<'_> {
         TaskId { job: self.id.0, phase: self.id.1, index }
     }
 
-    /// Returns the age of an attempt, in E of a node of speed 1.
+    /// Returns the age of an attempt, in E of a node of speed 1 and a task with the usual input.
     fn age_of(&self, attempt: &Attempt) -> f64 {
-        Pace::of(self.cluster, attempt).age(attempt.age(self.cluster.now()).seconds()) / self.scale.mean
+        attempt.age(self.cluster.now()).seconds() / self.scale.pace(attempt, self.cluster) / self.scale.mean
+    }
+
+    /// Returns how many times as long as usual a task takes because of its input.
+    fn times(&self, task: TaskId) -> f64 {
+        self.scale.times(task, self.cluster)
     }
 
     /// Returns what the shares of a task are known to be, if its copies may be slow together.
@@ -162,6 +167,7 @@ impl Sight<'_> {
             first: known,
             age: first.map(|first| self.age_of(first)),
             after: self.tasks.longest_of_others(task, self.scale, self.cluster),
+            times: self.times(task),
         })
     }
 
@@ -174,11 +180,14 @@ impl Sight<'_> {
         seen.first = self
             .cluster
             .attempt(AttemptId { task, copy: 0 })
-            .map(|first| (first.began(self.cluster.now()), Pace::of(self.cluster, first).seconds(1.0) as f32));
+            .map(|first| (first.began(self.cluster.now()), self.scale.pace(first, self.cluster) as f32));
         let is_unknown = all.iter().all(|(_, one)| one.step.is_none());
         // An attempt that ends sooner than any other could has no use for a copy.
         let ends_first = match all.as_slice() {
-            [(_, only)] => (0.0..=self.fresh.least).contains(&only.step.unwrap_or(self.fresh.most - only.age)),
+            [(_, only)] => {
+                let left = only.step.map_or(self.fresh.most - only.age, |left| left / self.times(task));
+                (0.0..=self.fresh.least).contains(&left)
+            }
             _ => false,
         };
         let from = self.copy_from(task, seen.copies, guard.as_ref()).filter(|_| seen.copies > 0 && !ends_first);
@@ -238,11 +247,10 @@ impl Sight<'_> {
         if let Some(finish) = attempt.measured_finish() {
             return self.predicted(attempt, finish, next);
         }
-        let (pace, age) = (Pace::of(self.cluster, attempt), self.age_of(attempt));
-        let again =
-            attempt.began(now) + Time::from_seconds(pace.seconds(self.fresh.next_age(age, self.starts_again) * mean));
+        let (pace, age) = (self.scale.pace(attempt, self.cluster), self.age_of(attempt));
+        let again = attempt.began(now) + Time::from_seconds(pace * self.fresh.next_age(age, self.starts_again) * mean);
         *next = again.max(now + Time::TICK).min(*next);
-        (*self.fresh.unknown_on(age, pace.seconds(1.0)), None)
+        (*self.fresh.unknown_on(age, pace), None)
     }
 
     /// Returns what is left of an attempt whose end is predicted for a time, and its mean.
@@ -278,7 +286,8 @@ impl Sight<'_> {
         }
         // Where copies may be slow together, the first attempt goes only if another one ends before it can.
         let known = all.iter().filter(|(_, one)| !one.is_first).filter_map(|(_, one)| one.step);
-        let soonest = known.fold(f64::INFINITY, f64::min) * self.scale.within;
+        let times = all.first().map_or(1.0, |(id, _)| self.times(id.task));
+        let soonest = known.fold(f64::INFINITY, f64::min) * self.scale.within / times;
         let may_go = |one: &Running| guard.is_none() || !one.is_first || soonest < one.duration.least() - one.age;
         let longest = |one: &&(AttemptId, Running), other: &&(AttemptId, Running)| {
             one.1.left.integral().total_cmp(&other.1.left.integral()).then(one.0.cmp(&other.0))
@@ -290,7 +299,7 @@ impl Sight<'_> {
         }
         let mut with = without;
         // As long as nothing is known of it, it promises what it did when it started.
-        with.and(self.fresh.young(its.age).unwrap_or(&its.left));
+        with.and(&self.fresh.young(its.age).map_or(its.left, |young| young.stretched(times)));
         Some((worst, [without, with]))
     }
 
@@ -396,10 +405,11 @@ impl Group {
         self.judged(id, sight, |judged, (_, guard), sight| {
             let from = sight.copy_from(id, judged.copies, guard.as_ref());
             from.filter(|from| *from <= sight.cluster.now())?;
-            let speed = sight.cluster.node(node).map_or(1.0, Node::speed);
+            let times = sight.times(id);
+            let speed = sight.cluster.node(node).map_or(1.0, Node::speed) / times;
             Some(match guard {
                 None => {
-                    let usual = sight.fresh.chain.mean;
+                    let usual = sight.fresh.chain.mean * times;
                     judged.offer(sight.fresh.chain_on(speed), usual, price)
                 }
                 Some(guard) => judged.offer(&guard.copy(sight.fresh).on(speed), f64::INFINITY, price),
@@ -413,7 +423,7 @@ impl Group {
             let (worst, left) = sight.worst_copy(all, guard.as_ref())?;
             // As when it started.
             let (held, usual) = match guard {
-                None => (sight.fresh.chain.held, sight.fresh.chain.mean),
+                None => (sight.fresh.chain.held, sight.fresh.chain.mean * sight.times(id)),
                 Some(_) => (sight.fresh.single.held, f64::INFINITY),
             };
             Some((worst, judged.kept(&left, held, usual)))
@@ -424,11 +434,12 @@ impl Group {
     /// slow together.
     pub(super) fn restart(&self, id: TaskId, price: f64, sight: &mut Sight<'_>) -> Option<(Value, Option<Value>)> {
         self.judged(id, sight, |judged, (_, guard), sight| {
+            let times = sight.times(id);
             Some(match guard {
-                None => (judged.restart(&sight.fresh.chain.survival), None),
+                None => (judged.restart(&sight.fresh.chain_on(1.0 / times).survival), None),
                 Some(guard) => {
-                    let copy = judged.offer(&guard.copy(sight.fresh), f64::INFINITY, price).value;
-                    (judged.restart(&guard.again(sight.fresh)), Some(copy))
+                    let copy = judged.offer(&guard.copy(sight.fresh).on(1.0 / times), f64::INFINITY, price).value;
+                    (judged.restart(&guard.again(sight.fresh).stretched(times)), Some(copy))
                 }
             })
         })

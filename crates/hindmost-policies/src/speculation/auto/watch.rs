@@ -30,16 +30,17 @@ const NOTED: f64 = 0.25;
 
 impl Lessons {
     /// Returns what durations of a phase are known from; their mean is the stated one.
-    pub(super) fn scale(&mut self, phase: &Phase, kind: u64, knowledge: Knowledge) -> Scale {
+    pub(super) fn scale(&mut self, id: PhaseId, phase: &Phase, kind: u64, knowledge: Knowledge) -> Scale {
         self.predictions.fit(kind);
         let known_from = self.reveals.known_from(kind, known_from(knowledge, phase));
-        Scale { mean: phase.mean(), known_from, within: self.predictions.within(kind) }
+        let (within, median_input) = (self.predictions.within(kind), self.input_sizes.median(id, false));
+        Scale { mean: phase.mean(), known_from, within, median_input }
     }
 
     /// Returns what a phase is judged by.
     fn class(&mut self, id: PhaseId, phase: &Phase, knowledge: Knowledge, cluster: &Cluster) -> Class {
         let kind = kind(id.0, id.1, cluster).unwrap_or_default();
-        let known_from = self.scale(phase, kind, knowledge).known_from;
+        let known_from = self.scale(id, phase, kind, knowledge).known_from;
         let learned = self.durations.of(kind);
         let (durations, mean) = learned
             .map_or((phase.durations(), phase.mean()), |learned| (&learned.durations, learned.mean(phase.mean())));
@@ -60,7 +61,7 @@ impl Lessons {
             None => *group.class.insert(self.class(id, phase, knowledge, cluster)),
         };
         let Class { table, kind, mean } = class;
-        let scale = Scale { mean, ..self.scale(phase, kind, knowledge) };
+        let scale = Scale { mean, ..self.scale(id, phase, kind, knowledge) };
         let (fresh, share) = (self.tables.get(table)?, share::mean(self.shares.of(kind)));
         let is_trusted = share < share::TRUSTED;
         // Where copies may be slow together, what an attempt has done is lost only once a copy of the kind has shown whether fresh attempts are
@@ -125,7 +126,7 @@ impl Auto {
                 self.groups.iter().filter(|(_, group)| group.class.is_some_and(|class| class.kind == kind))
             {
                 let Some(stated) = cluster.job(*job).map(|job| &job.phases()[*phase as usize]) else { continue };
-                let scale = self.lessons.scale(stated, kind, knowledge);
+                let scale = self.lessons.scale((*job, *phase), stated, kind, knowledge);
                 let tasks = group.tasks.keys().map(|index| TaskId { job: *job, phase: *phase, index: *index });
                 let firsts = tasks.filter_map(|task| cluster.attempt(AttemptId { task, copy: 0 }));
                 running.extend(firsts.map(|first| (watched::duration(first, scale, cluster), scale.mean)));

@@ -8,13 +8,14 @@ use rustc_hash::FxHashMap;
 
 use super::fresh::Fresh;
 use super::share::{self, Known, Mixture, likelihoods};
+use crate::speculation::input_sizes;
 
 /// One attempt.
 #[derive(Clone, Copy, Debug)]
 struct Watched {
     copy: u32,
     since: Time,
-    /// Seconds that a second of work of a node of speed 1 takes.
+    /// Seconds that a second of work of a node of speed 1 takes, without regard to its input.
     pace: f64,
     /// Its duration, once it has ended, in E.
     ended: Option<Known>,
@@ -44,14 +45,28 @@ pub(super) struct Scale {
     pub(super) known_from: f64,
     /// Two of three predictions are off by less than this factor; 1 if they come true.
     pub(super) within: f64,
+    /// The median size of an input of the phase in bytes, if durations follow the sizes.
+    pub(super) median_input: Option<f64>,
+}
+
+impl Scale {
+    /// Returns how many times as long as usual a task takes because of its input: it is as if all nodes were that many times as slow for it.
+    pub(super) fn times(&self, task: TaskId, cluster: &Cluster) -> f64 {
+        self.median_input.map_or(1.0, |median| input_sizes::times(task, median, cluster))
+    }
+
+    /// Returns the seconds that a second of work of a node of speed 1 and a task with the usual input takes an attempt.
+    pub(super) fn pace(&self, attempt: &Attempt, cluster: &Cluster) -> f64 {
+        Pace::of(cluster, attempt).seconds(self.times(attempt.id().task, cluster))
+    }
 }
 
 /// Returns what is known of the duration of a running attempt, in E.
 pub(super) fn duration(attempt: &Attempt, scale: Scale, cluster: &Cluster) -> Known {
-    let Scale { mean, known_from, within } = scale;
-    let (now, pace) = (cluster.now(), Pace::of(cluster, attempt));
+    let Scale { mean, known_from, within, .. } = scale;
+    let (now, pace) = (cluster.now(), scale.pace(attempt, cluster));
     let since = attempt.began(now);
-    let in_means = |until: Time| pace.age((until - since).seconds()) / mean;
+    let in_means = |until: Time| (until - since).seconds() / pace / mean;
     match attempt.measured_finish() {
         // It takes longer than predicted, and nobody knows how much.
         Some(finish) if finish < now || attempt.has_stalled() => {

@@ -26,8 +26,8 @@ use rustc_hash::FxHashMap;
 use super::PaceParameters;
 use super::evidence::Outcomes;
 use super::hung::BEYOND;
-use super::input_sizes::InputSizes;
 use super::lateness::Lateness;
+use crate::speculation::input_sizes::InputSizes;
 
 /// As long as restarts have not won, at most this many run whose outcome is open.
 const FEW: u32 = 2;

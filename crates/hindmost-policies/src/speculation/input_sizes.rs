@@ -1,4 +1,4 @@
-//! How much longer than usual a task takes because its input is larger than usual, in `pace`.
+//! How much longer than usual a task takes because its input is larger than usual.
 //!
 //! A task whose input is b times as large as the median input of its phase takes b times as long, and its copy too, if the durations of
 //! the phase follow the sizes of the inputs. They do if the durations of winners, divided by the sizes, vary less than the durations
@@ -7,7 +7,8 @@
 //! - An attempt whose progress is known seems to need long, for what its phase needs. If its input is as much larger, that is the
 //!   likelier reason, and a copy would need as long. This is assumed until [`FEWEST`] winners show that durations do not
 //!   follow sizes.
-//! - If only ages are known, larger inputs excuse higher ages only where winners have shown ([`CLEAR`]) that durations follow sizes.
+//! - If only ages are known, larger inputs excuse higher ages in `pace` only where winners have shown ([`CLEAR`]) that durations follow
+//!   sizes; in `auto`, until winners have shown that they do not: those with small inputs end first.
 //!
 //! A small input is never a reason to expect less than the median.
 
@@ -68,7 +69,9 @@ impl Sizes {
     /// Returns true if the durations follow the sizes, as far as is known. `clearly` demands proof.
     fn count(&self, clearly: bool) -> bool {
         let bound = if clearly { CLEAR } else { 1.0 };
-        if self.winners < FEWEST { !clearly } else { self.per_byte.squares < bound * self.durations.squares }
+        // Sizes of winners that don't differ show nothing.
+        let limit = bound * self.durations.squares * (1.0 + 1e-9);
+        if self.winners < FEWEST { !clearly } else { self.per_byte.squares <= limit }
     }
 }
 
@@ -80,11 +83,13 @@ impl InputSizes {
     /// Returns how many times as long as the median copy of its phase a task is expected to take because of its input, at least 1.
     /// If `clearly` is true, it is 1 unless winners have shown that durations follow sizes.
     pub(super) fn factor(&self, task: TaskId, clearly: bool, cluster: &Cluster) -> f64 {
-        if self.0.is_empty() {
-            return 1.0;
-        }
-        let known = self.0.get(&(task.job, task.phase)).filter(|known| known.count(clearly));
-        known.zip(bytes(task, cluster)).map_or(1.0, |(known, bytes)| (bytes as f64 / known.median).max(1.0))
+        self.median((task.job, task.phase), clearly).map_or(1.0, |median| times(task, median, cluster))
+    }
+
+    /// Returns the median size in bytes of a phase whose durations follow the sizes, as far as is known. `clearly` demands that winners
+    /// have shown it.
+    pub(super) fn median(&self, phase: (JobId, u32), clearly: bool) -> Option<f64> {
+        Some(self.0.get(&phase).filter(|known| known.count(clearly))?.median)
     }
 
     /// Observes a record after it was applied.
@@ -100,7 +105,7 @@ impl InputSizes {
                 let task = attempt.task;
                 if let Some((node, since)) = applied.released.filter(|_| applied.won)
                     && let Some(known) = self.0.get_mut(&(task.job, task.phase))
-                    && let Some(bytes) = bytes(task, cluster)
+                    && let Some(bytes) = cluster.input_bytes(task)
                 {
                     let seconds = (cluster.now() - (since + applied.waited)).seconds();
                     known.add(seconds * cluster.node(node).map_or(1.0, Node::speed), bytes);
@@ -119,10 +124,9 @@ impl InputSizes {
     }
 }
 
-/// Returns the size of a task's input in bytes.
-fn bytes(task: TaskId, cluster: &Cluster) -> Option<u64> {
-    let phase = cluster.job(task.job)?.spec().phases.get(task.phase as usize)?;
-    phase.input.as_ref()?.bytes.get(task.index as usize).copied()
+/// Returns how many times as large as this median the input of a task is, at least 1.
+pub(super) fn times(task: TaskId, median: f64, cluster: &Cluster) -> f64 {
+    cluster.input_bytes(task).map_or(1.0, |bytes| (bytes as f64 / median).max(1.0))
 }
 
 #[cfg(test)]
@@ -149,6 +153,8 @@ mod tests {
         assert!(few.count(false) && !few.count(true));
         let follow = sizes(&[(1.0, 10), (2.0, 19), (4.1, 40), (8.0, 82), (3.0, 30)]);
         assert!(follow.count(false) && follow.count(true));
+        let alike = sizes(&[(1.0, 10), (1.1, 10), (0.9, 10), (1.05, 10), (1.2, 10)]);
+        assert!(alike.count(false) && !alike.count(true), "small ones end first and show nothing of the others");
         let do_not = sizes(&[(1.0, 10), (1.1, 80), (0.9, 20), (1.0, 5), (1.2, 40)]);
         assert!(!do_not.count(false) && !do_not.count(true));
     }

@@ -247,7 +247,10 @@ fn an_altered_decision_is_noticed(case: &Case) {
     let mut records = case.run.records.clone();
     let is_decision = |at: &usize| matches!(records[*at].change, Change::Decision(_));
     let decisions: Vec<usize> = (0..records.len()).filter(is_decision).collect();
-    let at = decisions[(case.number / 3) as usize % decisions.len()];
+    // A run may have no decision.
+    let Some(at) = (case.number / 3).checked_rem(decisions.len() as u64).map(|at| decisions[at as usize]) else {
+        return;
+    };
     match (case.number % 3, &mut records[at].change) {
         (0, _) => {
             records.remove(at);

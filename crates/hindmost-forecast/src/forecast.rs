@@ -220,9 +220,9 @@ struct Worlds<'a> {
     is_live: bool,
 }
 
-/// Returns whether a policy keeps tasks from nodes that it finds slow.
+/// Returns whether a policy learns durations and speeds of nodes, and keeps tasks from nodes that it finds slow.
 fn avoids_slow_nodes(policy: &PolicySpec) -> bool {
-    policy.system == "pace"
+    matches!(policy.system.as_str(), "auto" | "pace")
 }
 
 type Jobs<'a> = &'a Arc<Vec<WorkloadJob>>;
@@ -258,7 +258,7 @@ fn of_candidate(
     // tasks from a node without making them faster.
     let learns = match (worlds.is_live, policy == application.world.policy) {
         // In a live run it would not know the durations before tasks have finished, whatever engine ran the log.
-        (false, _) if policy.system == "pace" => Learns::Durations,
+        (false, _) if avoids_slow_nodes(&policy) => Learns::Durations,
         (false, _) => Learns::Nothing,
         (true, true) => Learns::DurationsAndSpeeds,
         (true, false) => Learns::Durations,

@@ -22,7 +22,8 @@
 //!   and progress must not show what remains.
 //!
 //! For a task whose input is b times as large as usual it is as if all nodes were b times as slow, where durations follow sizes
-//! (`speculation/input_sizes.rs`): its attempts age b times as slowly, and its copies take b times as long.
+//! (`speculation/input_sizes.rs`): its attempts age b times as slowly, and its copies take b times as long. Where durations are stated, winners
+//! must have shown that; where they are learned, it is assumed until winners show that it is not so.
 //!
 //! Each answer is a range of prices. Copies that may pay are kept in the order of the queue length up to which they do, so that a round looks
 //! at those only that pay now (`queue`). A task is looked at again when something has happened to it, or at the next of some ages of
@@ -59,7 +60,7 @@ use hindmost_core::record::{Condition, Decision, Event};
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
-use crate::speculation::input_sizes::InputSizes;
+use crate::speculation::input_sizes::{self, InputSizes};
 use crate::speculation::kinds::kind;
 use durations::Durations;
 use fresh::Tables;
@@ -292,10 +293,12 @@ impl Auto {
             }
             Seen::Event(Event::AttemptFailed { attempt, .. }, _) => {
                 self.lessons.predictions.forget(*attempt);
-                let class = self.groups.get(&(attempt.task.job, attempt.task.phase)).and_then(|group| group.class);
-                if let Some(class) = class {
+                let id = (attempt.task.job, attempt.task.phase);
+                if let Some(class) = self.groups.get(&id).and_then(|group| group.class) {
                     // It would have taken longer than it has run.
-                    let (now, times) = (cluster.now(), self.lessons.input_sizes.factor(attempt.task, false, cluster));
+                    let median = self.lessons.median_input(id, class.kind);
+                    let times = median.map_or(1.0, |median| input_sizes::times(attempt.task, median, cluster));
+                    let now = cluster.now();
                     let ran = |since, pace: f64| Known::Above((now - since).seconds() / (pace * times) / class.mean);
                     self.lessons.tasks.ended(*attempt, ran);
                 }

@@ -8,7 +8,7 @@
 //!   likelier reason, and a copy would need as long. This is assumed until [`FEWEST`] winners show that durations do not
 //!   follow sizes.
 //! - If only ages are known, larger inputs excuse higher ages in `pace` only where winners have shown ([`CLEAR`]) that durations follow
-//!   sizes; in `auto`, until winners have shown that they do not: those with small inputs end first.
+//!   sizes; in `auto`, where durations are learned, until winners have shown that they do not: those with small inputs end first.
 //!
 //! A small input is never a reason to expect less than the median.
 

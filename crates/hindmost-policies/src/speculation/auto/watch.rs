@@ -33,8 +33,14 @@ impl Lessons {
     pub(super) fn scale(&mut self, id: PhaseId, phase: &Phase, kind: u64, knowledge: Knowledge) -> Scale {
         self.predictions.fit(kind);
         let known_from = self.reveals.known_from(kind, known_from(knowledge, phase));
-        let (within, median_input) = (self.predictions.within(kind), self.input_sizes.median(id, false));
+        let (within, median_input) = (self.predictions.within(kind), self.median_input(id, kind));
         Scale { mean: phase.mean(), known_from, within, median_input }
+    }
+
+    /// Returns the median size in bytes of a phase whose durations follow the sizes, as far as is known. Durations that are stated are assumed
+    /// not to, those that are learned, to follow them.
+    pub(super) fn median_input(&self, id: PhaseId, kind: u64) -> Option<f64> {
+        self.input_sizes.median(id, !self.reveals.is_learned(kind))
     }
 
     /// Returns what a phase is judged by.

@@ -93,5 +93,6 @@ pub mod submission_queues;
 pub mod testing;
 pub mod time;
 pub mod timeline;
+pub mod usage;
 pub mod verify;
 pub mod workload;

@@ -12,6 +12,7 @@ use crate::power::PowerModel;
 use crate::profiles::{Profile, Weights};
 use crate::resources::Resources;
 use crate::time::Time;
+use crate::usage::Usage;
 use crate::workload::JobSpec;
 use hindmost_math::distribution::Distribution;
 
@@ -79,6 +80,13 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         waited: Option<Time>,
     },
+    /// What an attempt needed has been measured. Its end follows at the same time. Journals of older versions lack this event.
+    AttemptMeasured {
+        /// Id of the attempt.
+        attempt: AttemptId,
+        /// What it needed.
+        usage: Usage,
+    },
     /// An attempt finished its work. The first copy of a task to finish is the task's winner.
     AttemptFinished {
         /// Id of the attempt that finished.
@@ -123,6 +131,14 @@ pub enum Event {
         /// once this attempt has surely ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         may_run: Option<MayRun>,
+    },
+    /// From now on each attempt of a task demands this instead of what its phase says: an attempt of it was killed because it needed
+    /// more memory. No attempt of the task runs.
+    TaskDemands {
+        /// Id of the task.
+        task: TaskId,
+        /// What an attempt of it demands.
+        demand: Box<Resources>,
     },
     /// A withheld task is pending again.
     TaskReturned {

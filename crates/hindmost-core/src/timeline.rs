@@ -11,6 +11,7 @@ use crate::ids::{AttemptId, JobId, NodeId, TaskId};
 use crate::record::{Change, Decision, Event, Record, StopReason};
 use crate::resources::Resources;
 use crate::time::Time;
+use crate::usage::Usage;
 use crate::workload::JobSpec;
 
 /// Why an attempt failed.
@@ -64,6 +65,9 @@ pub struct TimelineRow {
     pub redundant: bool,
     /// Share of the work that was done before the attempt started, in [0, 1).
     pub from_progress: f64,
+    /// What the attempt needed; `None` if that was not measured. Only winners are measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 /// A node of a recorded run.
@@ -301,8 +305,14 @@ impl TimelineBuilder {
             Event::AttemptRunning { attempt, .. } => {
                 self.begun.insert(attempt);
             }
+            Event::AttemptMeasured { attempt, usage } => {
+                if let Some(row) = self.running.get(&attempt) {
+                    self.timeline.rows[*row].usage = Some(usage);
+                }
+            }
             Event::NodeLeaving { .. }
             | Event::NoMoreCopies { .. }
+            | Event::TaskDemands { .. }
             | Event::TaskWithheld { .. }
             | Event::TaskReturned { .. }
             | Event::WatchMet { .. }
@@ -397,8 +407,16 @@ impl TimelineBuilder {
         self.next_copy.insert(attempt.task, attempt.copy.saturating_add(1));
         let from_progress = if self.resumes(attempt.task) { from_progress } else { 0.0 };
         self.running.insert(attempt, self.timeline.rows.len());
-        let row =
-            TimelineRow { attempt, node, start: at, end: at, outcome: AttemptEnd::Running, redundant, from_progress };
+        let row = TimelineRow {
+            attempt,
+            node,
+            start: at,
+            end: at,
+            outcome: AttemptEnd::Running,
+            redundant,
+            from_progress,
+            usage: None,
+        };
         self.timeline.rows.push(row);
     }
 

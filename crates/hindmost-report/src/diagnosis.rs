@@ -4,12 +4,13 @@ mod nodes;
 
 use hindmost_core::metrics::{
     Cause, Diagnosis, DiagnosisTotal, FailedJob, FailureCost, FinishedLast, LostWork, NoJobTime, SlowNode, Spent,
-    StragglerCause, StragglersByCause, TaskTime, TimePart, TotalPart, Unsuccessful, Variance, Waited, WallTime,
-    Workers,
+    StragglerCause, StragglersByCause, Suggestion, TaskTime, TimePart, TotalPart, Unsuccessful, Variance, Waited,
+    WallTime, Workers,
 };
 
 use crate::advice::add_advice;
 use crate::document::{Document, Form, Role};
+use crate::needs::needs;
 use crate::table::{Column, named, narrowed};
 use crate::text::{capitalised, counted, duration, escaped, grouped, name, percent, wrapped};
 pub(crate) use nodes::{failing_nodes, nodes};
@@ -169,12 +170,25 @@ pub fn text(diagnosis: &Diagnosis, width: u16) -> String {
         diagnosis.variance.as_ref().map(variance),
         lost(diagnosis, wall_time),
         failures(&diagnosis.failures, wall_time),
+        needed(diagnosis),
     ];
     document.paragraphs(Role::Finding, sentences.into_iter().flatten());
+    document.paragraphs(Role::Finding, diagnosis.suggestions.iter().map(suggested));
     if let Some(advice) = &diagnosis.advice {
         add_advice(&mut document, advice, diagnosis.jobs);
     }
     document.text(width)
+}
+
+/// Says what the winners needed; `None` if the log does not record it.
+pub(crate) fn needed(diagnosis: &Diagnosis) -> Option<String> {
+    let phases = diagnosis.needs.iter().map(|of| (of.phase.as_str(), &of.needs));
+    needs(phases).map(|needed| format!("Winners needed: {needed}."))
+}
+
+/// Returns a suggestion as a sentence.
+pub(crate) fn suggested(suggestion: &Suggestion) -> String {
+    format!("Suggestion: {}.", escaped(&suggestion.text))
 }
 
 /// How an application ended that did not succeed.

@@ -36,6 +36,7 @@ pub mod jobs;
 mod lanes;
 #[cfg(test)]
 mod markup;
+mod needs;
 pub mod ranking;
 pub mod reproduction;
 pub mod run;

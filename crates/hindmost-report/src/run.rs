@@ -117,6 +117,7 @@ pub(crate) fn total(summary: &RunSummary) -> Option<PhaseSummary> {
         p50: None,
         p95: None,
         max: summary.phases.iter().filter_map(|phase| phase.max).max_by(f64::total_cmp),
+        needs: None,
         instead_of_copies: None,
         learned: None,
     })

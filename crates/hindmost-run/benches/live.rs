@@ -42,6 +42,8 @@ fn run_on_1000_nodes(policy: &str) -> RunOutcome {
         blocks: 0,
         hangs: 0.0,
         begins: 0.0,
+        memory: 0,
+        used: hindmost_run::engine::Used::default(),
     });
     run_job(&plan(2000, folder.path()), policy, &folder.path().join("out"), &mut engine)
 }

@@ -237,6 +237,7 @@ impl Output for Collector<'_> {
             outcome,
             redundant: result.attempt.copy > 0 && !result.is_relaunch,
             from_progress: 0.0,
+            usage: None,
         });
         // Losing attempts end at the same time as the winner, before the driver checks this flag.
         if self.seen.iter().all(|seen| seen.tasks > 0 && seen.won == seen.tasks) {

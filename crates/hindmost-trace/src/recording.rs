@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hindmost_core::journal::Header;
-use hindmost_core::metrics::{FailedJob, SlowNode, Unsuccessful, Workers};
+use hindmost_core::metrics::{FailedJob, PhaseNeeds, SlowNode, Suggestion, Unsuccessful, Workers};
 use hindmost_core::power::PowerModel;
 use hindmost_core::resources::Resources;
 use hindmost_core::workload::WorkloadJob;
@@ -69,6 +69,8 @@ pub struct Recording {
     pub unended: Vec<Unended>,
     /// Failed attempts and their seconds, by reason.
     pub failures: BTreeMap<String, (u64, f64)>,
+    /// What the winners of its phases needed, and what these should reserve because of it; empty if the log does not record it.
+    pub needs: (Vec<PhaseNeeds>, Vec<Suggestion>),
     /// The jobs of a replay, if the log says which phases wait for each other; recorded only if replays are wanted.
     pub plan: Vec<PlannedJob>,
 }

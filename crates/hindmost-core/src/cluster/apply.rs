@@ -43,6 +43,9 @@ pub enum RecordError {
         /// Id that the record should have.
         expected: u32,
     },
+    /// A task's demand can't change now.
+    #[error("the demand of {0} can't change while an attempt of it runs")]
+    CannotDemand(TaskId),
     /// The record names something that does not exist.
     #[error("{0} is not known")]
     Unknown(String),
@@ -234,9 +237,12 @@ impl Cluster {
                 self.nodes_changed();
                 Ok(Applied::default())
             }
-            Event::ProfilesRecalled { .. } | Event::WeightsFitted { .. } | Event::Woken | Event::Round => {
-                Ok(Applied::default())
-            }
+            Event::TaskDemands { task, demand } => self.set_demand(*task, demand),
+            Event::AttemptMeasured { .. }
+            | Event::ProfilesRecalled { .. }
+            | Event::WeightsFitted { .. }
+            | Event::Woken
+            | Event::Round => Ok(Applied::default()),
         }
     }
 

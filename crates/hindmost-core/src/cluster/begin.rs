@@ -67,7 +67,7 @@ impl Cluster {
         if !(0.0..1.0).contains(&from_progress) {
             return Err(refuse("the share of its work that is already done is not from 0 to below 1"));
         }
-        Ok(phase.demand)
+        Ok(*self.demand(id.task).unwrap_or(&phase.demand))
     }
 
     /// Adds an attempt to the running copies of its task and returns the attempt's slot; `None` if no active job has the
@@ -75,13 +75,14 @@ impl Cluster {
     /// replaces none.
     fn enter(&mut self, id: AttemptId, node: NodeId, from_progress: f64, replaces: u32) -> Option<u32> {
         let now = self.now;
+        let demand = *self.demand(id.task)?;
         let job = job_at(&mut self.jobs, self.first_job, id.task.job)?;
         job.started.get_or_insert(now);
         job.attempts += 1;
         job.copies += 1;
         let phase = &mut job.phases[id.task.phase as usize];
         phase.copies += 1;
-        job.in_use.add(&phase.demand, self.dimensions.count());
+        job.in_use.add(&demand, self.dimensions.count());
         let task = &mut phase.tasks[id.task.index as usize];
         let was_pending = task.is_pending();
         let is_relaunch = std::mem::take(&mut task.is_broken);

@@ -33,6 +33,7 @@ impl Cluster {
         let mut applied = Applied { released, ended_on: Some(node_id), waited, ..Applied::default() };
         let held = if holds_resources { now - since } else { Time::ZERO };
 
+        let Some(demand) = self.demand(id.task).copied() else { return Ok(applied) };
         let Some(job) = job_at(&mut self.jobs, self.first_job, id.task.job) else { return Ok(applied) };
         let phase = &mut job.phases[id.task.phase as usize];
         let task = &mut phase.tasks[id.task.index as usize];
@@ -47,7 +48,6 @@ impl Cluster {
         let runnable = u64::from(job.runnable);
         job.copies -= 1;
         phase.copies -= 1;
-        let demand = phase.demand;
         job.in_use.take(&demand, self.dimensions.count());
         task.copies -= 1;
         task.stopping -= u16::from(state == AttemptState::Stopping);

@@ -23,6 +23,7 @@ mod locality;
 mod lookups;
 mod node;
 mod node_power;
+mod own_demands;
 mod phase;
 mod placement;
 mod ranked;
@@ -106,6 +107,8 @@ pub struct Cluster {
     reservations: Reservations,
     /// Nodes on which attempts of unfinished tasks have failed.
     failed_on: BTreeMap<TaskId, Vec<NodeId>>,
+    /// What tasks demand whose phases say something else.
+    own_demands: BTreeMap<TaskId, Resources>,
 }
 
 /// The nodes on which copies of a task ran when [`Cluster::nodes_with_copies`] was called.
@@ -158,6 +161,7 @@ impl Cluster {
             started: 0,
             reservations: Reservations::default(),
             failed_on: BTreeMap::new(),
+            own_demands: BTreeMap::new(),
         }
     }
 
@@ -345,7 +349,7 @@ impl Cluster {
     /// attempt fails at once, would get the task again and again, because it always has the most free resources.
     pub fn avoids(&self, task: TaskId, node: NodeId) -> bool {
         let Some(failed) = self.failed_on.get(&task).filter(|failed| failed.contains(&node)) else { return false };
-        let Some(demand) = self.phase(task).map(Phase::demand) else { return false };
+        let Some(demand) = self.demand(task) else { return false };
         let mut others = self.nodes.iter().enumerate().filter(|(at, _)| !failed.contains(&NodeId(*at as u32)));
         others.any(|(_, other)| other.is_up() && demand.fits(&other.capacity))
     }
@@ -421,6 +425,7 @@ impl Cluster {
             return None;
         }
         let job = place.take();
+        self.own_demands.retain(|task, _| task.job != id);
         self.active_jobs -= 1;
         while self.jobs.front().is_some_and(Option::is_none) {
             self.jobs.pop_front();

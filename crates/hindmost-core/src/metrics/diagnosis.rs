@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::comparison::RecordedTime;
 use super::findings::{Skew, SlowNode, Stragglers};
+use super::needs::{PhaseNeeds, Suggestion};
 use super::slot_timeline::SlotTimeline;
 use super::spent::Spent;
 
@@ -68,6 +69,12 @@ pub struct Diagnosis {
     pub are_executors_tested: bool,
     /// The engine's settings that matter for stragglers, with their values in the log.
     pub settings: BTreeMap<String, String>,
+    /// What the winners of its phases needed; left out if the log does not record it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<PhaseNeeds>,
+    /// Better values for `memory` and `cpus` of its phases; left out if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suggestions: Vec<Suggestion>,
     /// What would have made the application faster, by replays of the log; left out if nothing was replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<Advice>,

@@ -7,6 +7,7 @@ mod deadlines;
 mod diagnosis;
 mod energy;
 mod findings;
+mod needs;
 mod run;
 mod saved;
 mod slot_timeline;
@@ -27,6 +28,7 @@ pub use findings::{
     AttemptCounts, Durations, Findings, JobFinding, MachineTime, PhaseFinding, Skew, SlowNode, Speculation, Stragglers,
     Waiting,
 };
+pub use needs::{Needs, PhaseNeeds, Spread, Suggestion, size, suggestions};
 pub use run::{BrokenCopies, FailedTask, InsteadOfCopies, PhaseProgress, PhaseSummary, RunState, RunSummary};
 pub use saved::{MeasuredFinish, TimeSaved, measured_finishes};
 pub use slot_timeline::{JobSpan, PhaseSpan, SlotTimeline, SlotUse, SlotUses};

@@ -11,7 +11,7 @@ use crate::policy::Learned;
 use crate::time::Time;
 use crate::timeline::{AttemptEnd, Timeline, TimelineRow};
 
-use super::{Copies, LiveEnergy, TimeSaved};
+use super::{Copies, LiveEnergy, Needs, Suggestion, TimeSaved};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,6 +103,9 @@ pub struct PhaseSummary {
     pub p95: Option<f64>,
     /// Longest duration of a winner, seconds; `None` if there are no winners.
     pub max: Option<f64>,
+    /// What the winners needed; missing if nothing was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<Needs>,
     /// What a task that takes long may get instead of a copy; missing if it may get copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of_copies: Option<InsteadOfCopies>,
@@ -186,6 +189,9 @@ pub struct RunSummary {
     /// pauses left out, in the busiest dimension; missing if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utilization: Option<f64>,
+    /// Better values for `memory` and `cpus` of phases, from what their tasks needed; left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suggestions: Vec<Suggestion>,
     /// True if the results were synced to the disk, so that they survive a power failure.
     pub synced: bool,
     /// Begin and end of each pause of a resumed run, seconds since the run began; left out if there are none.
@@ -309,6 +315,7 @@ impl RunSummary {
                     (true, false) => Some(InsteadOfCopies::Nothing),
                 },
                 learned: None,
+                needs: Needs::of(of_job().filter(|row| row.attempt.task.phase == at)),
             }
         });
         let phases: Vec<PhaseSummary> = phases.collect();

@@ -110,6 +110,7 @@ pub fn concerned(event: &Event, applied: Applied, follows_ends: bool) -> Concern
         Event::JobArrived { .. }
         | Event::DurationsLearned { .. }
         | Event::NoMoreCopies { .. }
+        | Event::TaskDemands { .. }
         | Event::TaskWithheld { .. }
         | Event::TaskReturned { .. }
         | Event::TaskGivenUp { .. }
@@ -125,6 +126,7 @@ pub fn concerned(event: &Event, applied: Applied, follows_ends: bool) -> Concern
         | Event::ProfilesRecalled { .. }
         | Event::WeightsFitted { .. }
         | Event::AttemptRunning { .. }
+        | Event::AttemptMeasured { .. }
         | Event::WatchMet { .. }
         | Event::Woken
         | Event::Round => Concerned::Nobody,

@@ -202,7 +202,7 @@ impl<'a> Round<'a> {
     ///
     /// Returns false if the state does not allow the reservation: see [`Round::decide`].
     pub fn reserve(&mut self, task: TaskId, node: NodeId, until: Time) -> bool {
-        let resources = self.cluster.phase(task).map_or(Resources::NONE, |phase| *phase.demand());
+        let resources = self.cluster.demand(task).copied().unwrap_or(Resources::NONE);
         self.decide(Decision::Reserve { node, resources: Box::new(resources), until, task: Some(Box::new(task)) })
     }
 
@@ -306,7 +306,7 @@ impl<'a> Round<'a> {
     /// Says why no copy was started.
     pub fn start_copy(&mut self, task: TaskId, allowed: impl Fn(NodeId) -> bool) -> Result<(), NotStarted> {
         let phase = self.cluster.phase(task).ok_or(NotStarted::NotPermitted)?;
-        let demand = *phase.demand();
+        let demand = *self.cluster.demand(task).ok_or(NotStarted::NotPermitted)?;
         if !phase.may_be_copied() && self.cluster.task(task).is_some_and(|task| task.running_copies() > 0) {
             return Err(NotStarted::NotPermitted);
         }

@@ -43,6 +43,8 @@ pub struct Ledger {
     leaving: BTreeSet<u32>,
     /// The jobs that have arrived.
     pub specs: Vec<Arc<JobSpec>>,
+    /// What tasks demand whose phases say something else.
+    own_demands: BTreeMap<TaskId, Resources>,
     /// The attempts that hold resources.
     pub held: BTreeMap<AttemptId, Held>,
     /// The reservations, the oldest first.
@@ -76,6 +78,7 @@ impl Ledger {
             lost: Vec::new(),
             leaving: BTreeSet::new(),
             specs: Vec::new(),
+            own_demands: BTreeMap::new(),
             held: BTreeMap::new(),
             reserved: Vec::new(),
             replacements: BTreeMap::new(),
@@ -136,6 +139,9 @@ impl Ledger {
 
     /// Returns what an attempt of a task needs.
     fn demand(&self, task: TaskId) -> Resources {
+        if let Some(own) = self.own_demands.get(&task) {
+            return *own;
+        }
         let spec = &self.specs[task.job.0 as usize].phases[task.phase as usize];
         self.dimensions.demand(&spec.demand).expect("the job has arrived")
     }
@@ -281,6 +287,13 @@ impl Ledger {
                 assert!(!self.is_finished(*task) && !self.has_running_copies(*task), "{task} is given up, but runs");
                 self.given_up.insert(*task);
                 self.reserved.retain(|reserved| reserved.task != *task);
+            }
+            Change::Event(Event::TaskDemands { task, demand }) => {
+                assert!(
+                    self.held.keys().all(|attempt| attempt.task != *task),
+                    "the demand of {task} changes while it runs"
+                );
+                self.own_demands.insert(*task, **demand);
             }
             Change::Event(Event::TaskWithheld { task, .. }) => {
                 self.reserved.retain(|reserved| reserved.task != *task);

@@ -48,7 +48,7 @@ impl GoodNodes {
     /// Returns the fastest node on which a pending task fits now; `None` if there is none, or if the task
     /// [should wait](GoodNodes::should_wait) for a faster one.
     pub(crate) fn place(&mut self, task: TaskId, cluster: &Cluster) -> Option<NodeId> {
-        let demand = cluster.phase(task)?.demand();
+        let demand = cluster.demand(task)?;
         let node = cluster.find_fastest_node(demand, |node, _| !cluster.avoids(task, node))?;
         (!self.should_wait(demand, cluster.node(node)?.speed(), cluster)).then_some(node)
     }

@@ -94,9 +94,9 @@ impl Tried {
     }
 
     /// Records that a task got no node. If the task has never failed, all tasks of its phase are skipped from now on,
-    /// because they have the same demand.
+    /// because they have the same demand. So are they if it demands more than they do: otherwise they would take what comes free.
     pub(crate) fn add_failure(&mut self, task: TaskId, cluster: &Cluster) {
-        if cluster.has_failed(task) && !self.avoiding.contains(&task) {
+        if cluster.has_failed(task) && !cluster.has_own_demand(task) && !self.avoiding.contains(&task) {
             self.avoiding.push(task);
         } else {
             self.stuck |= phase_bit(task.phase);
@@ -143,7 +143,7 @@ impl Originals {
         if let Some(good_nodes) = &mut self.good_nodes {
             return good_nodes.place(task, cluster);
         }
-        let demand = cluster.phase(task)?.demand();
+        let demand = cluster.demand(task)?;
         cluster.find_nearest_node(task, demand, |node, _| !cluster.avoids(task, node))
     }
 }

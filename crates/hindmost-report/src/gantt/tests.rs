@@ -27,6 +27,7 @@ fn row(node: u32, [index, copy]: [u32; 2], [start, end]: [f64; 2], outcome: Atte
         outcome,
         redundant: copy > 0,
         from_progress: 0.0,
+        usage: None,
     }
 }
 

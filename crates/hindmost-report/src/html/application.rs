@@ -10,7 +10,8 @@ use super::{glossary, name, sentence};
 use crate::advice::add_advice;
 use crate::diagnosis::{
     AGAIN, COLUMNS, WORTH, after_failure, cause, cure_of_part, cure_with, details, failed_jobs, failing_nodes, last,
-    lost, mostly, nodes, small_phases, spent, stragglers, task_itself, task_time, title, unsuccessful, whole,
+    lost, mostly, needed, nodes, small_phases, spent, stragglers, suggested, task_itself, task_time, title,
+    unsuccessful, whole,
 };
 use crate::document::{Document, Form, Frame, Picture, Role, Table, Text};
 use crate::figures::{SlotChart, SlotLayer, SlotLook, SlotRow, SlotSpan};
@@ -131,6 +132,11 @@ pub(super) fn add_findings(document: &mut Document, one: &Diagnosis) {
         document.heading(3, "What durations depend on");
         document.paragraph(variance_about(variance));
         document.table(variance_table(variance));
+    }
+    if let Some(needed) = needed(one) {
+        document.heading(3, "What tasks needed");
+        document.paragraph(needed);
+        document.paragraphs(Role::Usual, one.suggestions.iter().map(suggested));
     }
 }
 

@@ -12,8 +12,9 @@ use crate::copies::{gain, lessons};
 use crate::document::{Document, Form, Frame, Picture, Role, Table};
 use crate::failures::values;
 use crate::figures::gantt::{Fate, GanttChart, Panel, by_node};
+use crate::needs::needs;
 use crate::run::{BROKEN_NOT_COUNTED, COLUMNS, in_words, state as state_name, total};
-use crate::text::{counted, duration, grouped, percent};
+use crate::text::{counted, duration, escaped, grouped, percent};
 
 /// Largest number of copies in the table of copies.
 const MOST_COPIES: usize = 50;
@@ -126,6 +127,13 @@ fn facts(page: &RunPage<'_>) -> Vec<(&'static str, String)> {
             if broken { BROKEN_NOT_COUNTED } else { "" }
         ),
     );
+    let measured = summary.phases.iter().filter_map(|phase| Some((phase.name.as_str(), phase.needs.as_ref()?)));
+    if let Some(needed) = needs(measured) {
+        fact("needed by winners", needed);
+    }
+    for suggestion in &summary.suggestions {
+        fact("suggestion", escaped(&suggestion.text));
+    }
     if let Some(known) = &summary.energy {
         fact("energy", in_words(known));
     }

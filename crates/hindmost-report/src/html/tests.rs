@@ -126,6 +126,7 @@ fn timeline(names: &[&str; 4]) -> Timeline {
         outcome,
         redundant,
         from_progress: 0.0,
+        usage: None,
     };
     let lost_and_returned = vec![seconds(3.0), seconds(4.0)];
     let joined = |name: &str, lost_and_returned| TimelineNode {

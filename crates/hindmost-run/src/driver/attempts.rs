@@ -30,6 +30,8 @@ pub(super) enum Kill {
     FaultInjection,
     /// The attempt has reached the time limit of its phase.
     TimeLimit,
+    /// The attempt needs this many bytes of memory, more than its phase allows.
+    Memory(u64),
     /// Two attempts of the task have one file open for writing.
     SharedFile,
     /// The attempt's node is lost.

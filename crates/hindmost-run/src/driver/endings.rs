@@ -10,6 +10,7 @@ use std::sync::Arc;
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::record::Event;
 use hindmost_core::time::Time;
+use hindmost_core::usage::Usage;
 use hindmost_math::plain::Plain;
 
 use super::attempts::{Kill, Running};
@@ -28,10 +29,15 @@ const NO_PROCESS: [&str; 4] = [
     "fork: retry: Resource temporarily unavailable",
 ];
 
+/// How the error of an attempt begins that has reached its time limit.
+pub(super) const TIMED_OUT: &str = "took longer than its time limit";
+
 /// An attempt that has ended.
 struct Ending {
     attempt: AttemptId,
     running: Running,
+    /// What it has used; `None` if that is unknown.
+    usage: Option<Usage>,
     /// The time at which the attempt ended, if no Hindmost process ran at that time; `None` if it has only just ended.
     at: Option<Time>,
     end: End,
@@ -50,6 +56,8 @@ pub(super) enum End {
     /// The command could not start a process, because the system lacked something that may be available soon; holds a
     /// message about it.
     Scarce(String),
+    /// The attempt was killed because it needed too much memory; holds the reason.
+    OutOfMemory(String),
     /// The attempt failed; holds the reason, and whether the failure counts against the task's retries.
     Failed(String, bool),
     /// The attempt failed in a way that no further try can mend; holds the reason.
@@ -88,6 +96,9 @@ impl Driver<'_> {
         }
         let mut endings = Vec::new();
         for (attempt, stays, at) in ended {
+            let used = self.engine.take_used(attempt).unwrap_or_default();
+            let (usage, killed_for_memory) =
+                (Some(used.usage).filter(|usage| !usage.is_empty()), used.killed_for_memory);
             let Some(running) = self.attempts.remove(attempt) else {
                 if !self.no_longer_awaited(attempt)? {
                     self.clean(attempt, false);
@@ -103,15 +114,21 @@ impl Driver<'_> {
                 }
                 continue;
             }
-            let end = self.end_of(attempt, &running, stays, at);
-            endings.push(Ending { attempt, running, at, end });
+            let end = self.end_of(attempt, &running, (stays, killed_for_memory), at);
+            endings.push(Ending { attempt, running, usage, at, end });
         }
         self.commit(&mut endings)?;
         endings.into_iter().try_for_each(|ending| self.record(ending))
     }
 
     /// Returns how an attempt ended. `at` is the time of its end, if no Hindmost process ran at that time.
-    fn end_of(&mut self, attempt: AttemptId, running: &Running, stays: Option<String>, at: Option<Time>) -> End {
+    fn end_of(
+        &mut self,
+        attempt: AttemptId,
+        running: &Running,
+        (stays, killed_for_memory): (Option<String>, bool),
+        at: Option<Time>,
+    ) -> End {
         if self.is_finished(attempt.task) {
             return End::Stopped;
         }
@@ -164,8 +181,17 @@ impl Driver<'_> {
             (Some(Kill::FaultInjection), _) => End::Failed("killed by fault injection".to_owned(), false),
             (Some(Kill::NodeLost), _) => End::Failed("its node was lost".to_owned(), false),
             (Some(Kill::TimeLimit), _) => {
-                let limit = job.limits.of(attempt.task.phase).unwrap_or_default();
-                End::Failed(format!("took longer than its time limit of {} s", Plain(limit.seconds())), true)
+                let limit = job.limits.of(attempt.task).unwrap_or_default();
+                self.jobs[attempt.task.job].limits.timed_out(attempt.task);
+                End::Failed(format!("{TIMED_OUT} of {} s", Plain(limit.seconds())), true)
+            }
+            (Some(Kill::Memory(needed)), _) => End::OutOfMemory(self.needed_too_much(attempt.task, needed)),
+            (None, marker) if killed_for_memory => {
+                let code =
+                    if let EndMarker::Exit(code) = marker { format!("exit code {code}: ") } else { String::new() };
+                End::OutOfMemory(format!(
+                    "{code}the system has killed it because the memory of its control group was used up"
+                ))
             }
             (None, EndMarker::Exit(code)) => {
                 if idempotent && self.may_wait(attempt) && self.had_no_processes(attempt) {
@@ -285,7 +311,7 @@ impl Driver<'_> {
     }
 
     fn record(&mut self, ending: Ending) -> Result<(), RunError> {
-        let Ending { attempt, running, at, end } = ending;
+        let Ending { attempt, running, usage, at, end } = ending;
         // The age of an attempt that ended while no Hindmost ran does not include the time since its end.
         let mut observed = running.observed(attempt, self.engine.now());
         observed.age -= self.ended_ago(attempt, running.progress.since).seconds();
@@ -315,11 +341,19 @@ impl Driver<'_> {
                 );
                 self.finished_in(attempt.task, observed.age);
                 let since = running.progress.since;
+                if let Some(usage) = usage {
+                    self.happen(&Event::AttemptMeasured { attempt, usage })?;
+                }
                 self.happen(&Event::AttemptFinished { attempt }).map(|_| self.report_success(attempt, since))
             }
             End::Failed(reason, counted) => {
                 self.note_failure(attempt, &running);
                 self.record_failure(attempt, reason, counted)
+            }
+            End::OutOfMemory(reason) => {
+                self.note_failure(attempt, &running);
+                self.record_failure(attempt, reason, true)?;
+                self.grow_memory(attempt.task)
             }
             End::Hopeless(reason) => {
                 self.note_failure(attempt, &running);

@@ -1,7 +1,7 @@
 //! Ends jobs: writes their summaries and tables of results, and passes their outcomes on.
 
 use hindmost_core::ids::{JobId, TaskId};
-use hindmost_core::metrics::{RunState, RunSummary, TimeSaved, measured_finishes};
+use hindmost_core::metrics::{RunState, RunSummary, TimeSaved, measured_finishes, suggestions};
 use hindmost_core::time::Time;
 use hindmost_core::timeline::Timeline;
 
@@ -51,6 +51,11 @@ impl Driver<'_> {
             phase.learned = learned;
         }
         summary.shell = Some(plan.shells_in_words(&store.job().shell()));
+        let needs: Vec<_> = summary.phases.iter().map(|phase| phase.needs).collect();
+        // Maps have no keys in which a suggestion could be written.
+        if !plan.has_own_commands() {
+            summary.suggestions = suggestions(&timeline, &needs, &self.header.dimensions);
+        }
         summary.utilization = utilization(&timeline, &self.header.dimensions);
         let (begin, end) = timeline
             .jobs

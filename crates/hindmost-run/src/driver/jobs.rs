@@ -185,6 +185,9 @@ impl LiveJob {
                 Event::JobArrived { job, spec } if *job == id => {
                     Event::JobArrived { job: IN_FOLDER, spec: spec.clone() }
                 }
+                Event::AttemptMeasured { attempt: found, usage } => {
+                    Event::AttemptMeasured { attempt: attempt(found)?, usage: *usage }
+                }
                 Event::AttemptFinished { attempt: found } => Event::AttemptFinished { attempt: attempt(found)? },
                 Event::AttemptFailed { attempt: found, reason, external } => Event::AttemptFailed {
                     attempt: attempt(found)?,

@@ -96,7 +96,7 @@ impl Driver<'_> {
         });
         let run = job.store.run();
         let handle = job.store.open_attempt(attempt)?;
-        let demand = phase.demand();
+        let demand = self.demand(attempt.task);
         let launch = Launch {
             attempt,
             node,
@@ -303,7 +303,7 @@ impl Driver<'_> {
         let now = self.engine.now();
         let Some(since) = self.attempts.get(attempt).map(|running| running.progress.since) else { return };
         self.deadlines.push(now + FIRST_POLL, Deadline::Poll(attempt));
-        if let Some(limit) = self.jobs[attempt.task.job].limits.of(attempt.task.phase) {
+        if let Some(limit) = self.jobs[attempt.task.job].limits.of(attempt.task) {
             self.deadlines.push(since + limit, Deadline::TimeLimit(attempt));
         }
         let typical = self.learner.median(attempt.task).unwrap_or(1.0);

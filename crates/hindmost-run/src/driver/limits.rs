@@ -2,6 +2,8 @@
 //!
 //! Invariant: the durations of each phase are sorted.
 
+use std::collections::BTreeMap;
+
 use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::time::Time;
 
@@ -21,6 +23,10 @@ struct OfPhase {
     of_median: Option<f64>,
     /// Durations of finished tasks in seconds, if `of_median` needs them.
     durations: Vec<f64>,
+    /// How many times the fixed limit a retry gets after a time-out, if it gets more.
+    retry: Option<f64>,
+    /// How often attempts of tasks have reached the limit, if retries get more.
+    timed_out: BTreeMap<u32, i32>,
 }
 
 /// The limits of all phases.
@@ -33,28 +39,42 @@ impl TimeLimits {
             fixed: phase.time_limit.map(|limit| Time(limit.as_nanos() as u64)),
             of_median: phase.time_limit_of_median,
             durations: Vec::new(),
+            retry: phase.time_limit_retry,
+            timed_out: BTreeMap::new(),
         });
         TimeLimits(limits.collect())
     }
 
-    /// Returns how long an attempt of a phase may take now; `None` without a limit.
-    pub(super) fn of(&self, phase: u32) -> Option<Time> {
-        let limits = &self.0[phase as usize];
+    /// Returns how long an attempt of a task may take now; `None` without a limit.
+    pub(super) fn of(&self, task: TaskId) -> Option<Time> {
+        let limits = &self.0[task.phase as usize];
+        let times = limits.timed_out.get(&task.index).copied().unwrap_or(0);
+        let grown = limits.retry.map_or(1.0, |retry| retry.powi(times));
+        let fixed =
+            limits.fixed.map(|fixed| if grown > 1.0 { Time::from_seconds(fixed.seconds() * grown) } else { fixed });
         let median = limits.durations.get(limits.durations.len() / 2).filter(|_| limits.durations.len() >= ENOUGH);
         let relative = limits.of_median.zip(median).map(|(share, median)| Time::from_seconds(share * median));
-        limits.fixed.into_iter().chain(relative).min()
+        fixed.into_iter().chain(relative).min()
+    }
+
+    /// Notes that an attempt of a task has reached its limit.
+    pub(super) fn timed_out(&mut self, task: TaskId) {
+        let limits = &mut self.0[task.phase as usize];
+        if limits.retry.is_some() {
+            *limits.timed_out.entry(task.index).or_default() += 1;
+        }
     }
 
     /// Adds the duration of a finished task in seconds. Returns true if the phase's limit is lower now.
-    fn add(&mut self, phase: u32, seconds: f64) -> bool {
-        let before = self.of(phase);
-        let limits = &mut self.0[phase as usize];
+    fn add(&mut self, task: TaskId, seconds: f64) -> bool {
+        let before = self.of(task);
+        let limits = &mut self.0[task.phase as usize];
         if limits.of_median.is_none() {
             return false;
         }
         let at = limits.durations.partition_point(|duration| *duration < seconds);
         limits.durations.insert(at, seconds);
-        self.of(phase).is_some_and(|now| before.is_none_or(|before| now < before))
+        self.of(task).is_some_and(|now| before.is_none_or(|before| now < before))
     }
 }
 
@@ -63,10 +83,10 @@ impl Driver<'_> {
     /// checked at its end.
     pub(super) fn finished_in(&mut self, task: TaskId, seconds: f64) {
         let limits = &mut self.jobs[task.job].limits;
-        if !limits.add(task.phase, seconds) {
+        if !limits.add(task, seconds) {
             return;
         }
-        let Some(limit) = limits.of(task.phase) else { return };
+        let Some(limit) = limits.of(task) else { return };
         let is_of_phase = |attempt: &AttemptId| attempt.task.job == task.job && attempt.task.phase == task.phase;
         for (attempt, running) in self.attempts.iter().filter(|(attempt, _)| is_of_phase(attempt)) {
             self.deadlines.push(running.progress.since + limit, Deadline::TimeLimit(attempt));
@@ -78,7 +98,7 @@ impl Driver<'_> {
         // A limit counts from the begin of the command.
         let begun = self.attempts.get(attempt).filter(|running| !running.is_starting());
         let Some(since) = begun.map(|running| running.progress.since) else { return };
-        let Some(limit) = self.jobs[attempt.task.job].limits.of(attempt.task.phase) else { return };
+        let Some(limit) = self.jobs[attempt.task.job].limits.of(attempt.task) else { return };
         if since + limit <= self.engine.now() {
             self.kill(attempt, Kill::TimeLimit);
         } else {
@@ -89,29 +109,55 @@ impl Driver<'_> {
 
 #[cfg(test)]
 mod tests {
+    use hindmost_core::ids::JobId;
+
     use super::*;
+
+    fn task(phase: u32, index: u32) -> TaskId {
+        TaskId { job: JobId(0), phase, index }
+    }
+
+    #[test]
+    fn a_retry_after_a_time_out_gets_more_time() {
+        let fixed = OfPhase { fixed: Some(Time::from_seconds(5.0)), ..OfPhase::default() };
+        let mut limits = TimeLimits(vec![OfPhase { retry: Some(3.0), ..fixed.clone() }, fixed]);
+        for phase in [0, 1] {
+            limits.timed_out(task(phase, 7));
+            limits.timed_out(task(phase, 7));
+        }
+        let seconds = |phase, index| limits.of(task(phase, index)).unwrap().seconds();
+        assert_eq!([seconds(0, 7), seconds(0, 8), seconds(1, 7)], [45.0, 5.0, 5.0]);
+    }
 
     #[test]
     fn the_limit_follows_the_median_of_three_or_more_tasks() {
         let relative = OfPhase { of_median: Some(2.0), ..OfPhase::default() };
         let mut limits = TimeLimits(vec![relative]);
-        assert!(!limits.add(0, 9.0) && !limits.add(0, 1.0));
-        assert_eq!(limits.of(0), None);
-        assert!(limits.add(0, 3.0));
-        assert_eq!(limits.of(0), Some(Time::from_seconds(6.0)));
-        assert!(!limits.add(0, 10.0));
-        assert_eq!(limits.of(0), Some(Time::from_seconds(18.0)));
-        assert!(limits.add(0, 1.0));
-        assert_eq!(limits.of(0), Some(Time::from_seconds(6.0)));
+        assert!(!limits.add(task(0, 0), 9.0) && !limits.add(task(0, 0), 1.0));
+        assert_eq!(limits.of(task(0, 0)), None);
+        assert!(limits.add(task(0, 0), 3.0));
+        assert_eq!(limits.of(task(0, 0)), Some(Time::from_seconds(6.0)));
+        assert!(!limits.add(task(0, 0), 10.0));
+        assert_eq!(limits.of(task(0, 0)), Some(Time::from_seconds(18.0)));
+        assert!(limits.add(task(0, 0), 1.0));
+        assert_eq!(limits.of(task(0, 0)), Some(Time::from_seconds(6.0)));
     }
 
     #[test]
     fn the_smaller_limit_holds() {
-        let both = OfPhase { fixed: Some(Time::from_seconds(5.0)), of_median: Some(1.0), durations: vec![4.0; 3] };
+        let both = OfPhase {
+            fixed: Some(Time::from_seconds(5.0)),
+            of_median: Some(1.0),
+            durations: vec![4.0; 3],
+            ..OfPhase::default()
+        };
         let fixed = OfPhase { fixed: Some(Time::from_seconds(5.0)), ..OfPhase::default() };
         let mut limits = TimeLimits(vec![both, fixed]);
-        assert_eq!((limits.of(0), limits.of(1)), (Some(Time::from_seconds(4.0)), Some(Time::from_seconds(5.0))));
-        assert!(!limits.add(1, 1.0));
-        assert_eq!(limits.of(1), Some(Time::from_seconds(5.0)));
+        assert_eq!(
+            (limits.of(task(0, 0)), limits.of(task(1, 0))),
+            (Some(Time::from_seconds(4.0)), Some(Time::from_seconds(5.0)))
+        );
+        assert!(!limits.add(task(1, 0), 1.0));
+        assert_eq!(limits.of(task(1, 0)), Some(Time::from_seconds(5.0)));
     }
 }

@@ -47,6 +47,7 @@ mod jobs;
 mod journal;
 mod launching;
 mod limits;
+mod memory;
 mod node_loss;
 mod options;
 mod permanent;

@@ -24,6 +24,7 @@ use hindmost_core::workload::{JobSpec, PhaseSpec};
 use hindmost_math::plain::Plain;
 
 use super::deadlines::Deadline;
+use super::endings::TIMED_OUT;
 use super::jobs::{IN_FOLDER, LiveJob, in_folder};
 use super::what_counts::{self, TaskFailures};
 use super::{Driver, RunError};
@@ -38,6 +39,8 @@ pub(super) struct FailedBefore {
     pub(super) given_up: BTreeSet<TaskId>,
     /// The times at which withheld tasks return; `None` for tasks that had failed permanently.
     withheld: BTreeMap<TaskId, Option<Time>>,
+    /// Number of failures of each task at its time limit.
+    timed_out: BTreeMap<TaskId, u32>,
     /// Withheld tasks that may not run twice and waited for the end of an attempt on a lost node.
     pub(super) awaiting: BTreeMap<TaskId, MayRun>,
 }
@@ -56,6 +59,9 @@ impl FailedBefore {
                 Change::Event(Event::AttemptFailed { attempt, reason: Some(reason), .. }) => {
                     let known = before.failures.entry(attempt.task).or_default();
                     *known = (known.0 + 1, attempt.copy, reason.to_string());
+                    if reason.starts_with(TIMED_OUT) {
+                        *before.timed_out.entry(attempt.task).or_default() += 1;
+                    }
                 }
                 Change::Event(Event::TaskWithheld { task, may_run: Some(attempt), .. }) => {
                     before.awaiting.insert(*task, *attempt);
@@ -74,6 +80,9 @@ impl FailedBefore {
     /// Counts the failures as those before the run was resumed. Tasks that may not run twice are left out: their failures count
     /// against the retries.
     pub(super) fn remember(&self, job: &mut LiveJob) {
+        for (task, count) in &self.timed_out {
+            (0..*count).filter(|_| task.phase < job.plan.phases.len() as u32).for_each(|_| job.limits.timed_out(*task));
+        }
         for (task, (count, ..)) in &self.failures {
             if job.plan.phases.get(task.phase as usize).is_some_and(|phase| phase.idempotent) {
                 job.failures.remember(job.own(*task), *count);

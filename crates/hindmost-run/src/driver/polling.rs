@@ -17,6 +17,7 @@ impl Driver<'_> {
         let Some(since) = self.attempts.get(attempt).map(|running| running.progress.since) else { return Ok(()) };
         self.end_if_they_share(attempt)?;
         self.note_written(attempt);
+        self.check_memory(attempt);
         let (now, running) = (self.engine.now(), self.attempts.len());
         let task = attempt.task;
         let job = &self.jobs[task.job];

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use hindmost_core::ids::TaskId;
 use hindmost_core::metrics::FailedTask;
 use hindmost_core::timeline::{AttemptEnd, Timeline};
+use hindmost_core::usage::Usage;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::jobs::IN_FOLDER;
@@ -16,7 +17,15 @@ struct OfTask {
     attempts: u32,
     /// Number of the winner, and its duration in seconds as the timeline has it.
     winner: Option<(u32, f64)>,
+    /// What the winner needed.
+    usage: Usage,
 }
+
+/// Names of the last columns: what the winner needed; empty where that was not measured.
+const MEASURED: [&str; 4] = ["peak_memory", "cpu_seconds", "bytes_read", "bytes_written"];
+
+/// The attempts and seconds of a task in an earlier table, and what its winner needed.
+type Before<'a> = ([&'a str; 2], [&'a str; 4]);
 
 /// Returns the table: one line for each task, with tabs between the columns. `failed` are the tasks that have failed permanently,
 /// `kept` the withdrawn tasks whose results stay in place. `earlier` is the table that the run wrote before it began again, if
@@ -35,14 +44,22 @@ pub(super) fn of(
         let of_task = ran.entry(row.attempt.task).or_default();
         of_task.attempts += 1;
         if row.outcome == AttemptEnd::Won {
+            of_task.usage = row.usage.unwrap_or_default();
             of_task.winner = Some((row.attempt.copy, (row.end - row.start).seconds()));
         }
     }
-    let columns = earlier.lines().next().map_or(0, |head| head.split('\t').count());
+    let head: Vec<&str> = earlier.lines().next().map_or(Vec::new(), |head| head.split('\t').collect());
+    // Tables of older versions lack the last columns.
+    let at = head.iter().position(|name| *name == "attempts").filter(|at| *at >= 2 && at + 3 <= head.len());
+    let was_measured = head.ends_with(&MEASURED);
     let rows = earlier.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>());
-    let rows = rows.filter(|row| row.len() == columns && columns >= COLUMNS.len());
-    let ran_before: FxHashMap<(&str, &str), [&str; 2]> =
-        rows.map(|row| ((row[0], row[1]), [row[columns - 3], row[columns - 2]])).collect();
+    let rows = rows.filter(|row| row.len() == head.len());
+    let ran_before: FxHashMap<(&str, &str), Before<'_>> = rows
+        .filter_map(|row| {
+            let measured = row.last_chunk().filter(|_| was_measured).copied().unwrap_or_default();
+            Some(((row[0], row[1]), ([row[at?], row[at? + 1]], measured)))
+        })
+        .collect();
     let failed: FxHashSet<(&str, u32)> = failed.iter().map(|task| (task.phase.as_str(), task.task)).collect();
     let mut keys: Vec<&str> = Vec::new();
     for (name, _) in plan.phases.iter().filter_map(|phase| phase.matrix.as_ref()).flat_map(Matrix::keys) {
@@ -51,7 +68,7 @@ pub(super) fn of(
         }
     }
     let (before, after) = COLUMNS.split_at(3);
-    let mut table = [before, &keys, after].concat().join("\t") + "\n";
+    let mut table = [before, &keys, after, &MEASURED].concat().join("\t") + "\n";
     for (at, phase) in (0..).zip(&plan.phases) {
         let earlier = timeline.jobs.first().and_then(|job| job.spec.phases.get(at as usize)).map(|spec| &spec.finished);
         for index in 0..phase.tasks {
@@ -77,11 +94,21 @@ pub(super) fn of(
             let before = ran_before.get(&(name.as_str(), number.as_str())).filter(|_| is_earlier);
             let in_words = |time: Option<f64>| time.map_or(String::new(), |time| format!("{time:.3}"));
             let task = TaskId { job: IN_FOLDER, phase: at, index };
+            let usage = of_task.map_or(Usage::default(), |of_task| of_task.usage);
+            let measured = match before {
+                Some((_, measured)) => measured.map(str::to_owned),
+                None => [
+                    usage.memory.map_or(String::new(), |bytes| bytes.to_string()),
+                    in_words(usage.cpu_seconds),
+                    usage.read.map_or(String::new(), |bytes| bytes.to_string()),
+                    usage.written.map_or(String::new(), |bytes| bytes.to_string()),
+                ],
+            };
             let [attempts, seconds] = match before {
-                Some(before) => before.map(str::to_owned),
+                Some((before, _)) => before.map(str::to_owned),
                 None if was_finished => [String::new(), in_words(seconds(task, None).filter(|_| is_done))],
                 None => {
-                    let OfTask { attempts, winner } = of_task.unwrap_or_default();
+                    let OfTask { attempts, winner, .. } = of_task.unwrap_or_default();
                     let took = winner.and_then(|(copy, took)| seconds(task, Some(copy)).or(Some(took)));
                     [attempts.to_string(), in_words(took)]
                 }
@@ -95,7 +122,7 @@ pub(super) fn of(
             } else {
                 "unfinished"
             };
-            let _ = writeln!(table, "\t{folder}\t{attempts}\t{seconds}\t{state}");
+            let _ = writeln!(table, "\t{folder}\t{attempts}\t{seconds}\t{state}\t{}", measured.join("\t"));
         }
     }
     table

@@ -18,7 +18,7 @@ impl Driver<'_> {
             return;
         }
         match why {
-            Kill::FaultInjection | Kill::NodeLost => self.engine.kill(attempt),
+            Kill::FaultInjection | Kill::NodeLost | Kill::Memory(_) => self.engine.kill(attempt),
             Kill::Decided | Kill::Shutdown | Kill::TimeLimit if self.is_loser(attempt) => {
                 self.engine.end_loser(attempt);
             }

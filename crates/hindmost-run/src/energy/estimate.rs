@@ -31,7 +31,9 @@ fn changes_power(change: &Change) -> bool {
         Change::Event(event) => !matches!(
             event,
             Event::WatchMet { .. }
+                | Event::AttemptMeasured { .. }
                 | Event::NoMoreCopies { .. }
+                | Event::TaskDemands { .. }
                 | Event::TaskWithheld { .. }
                 | Event::TaskReturned { .. }
                 | Event::TaskGivenUp { .. }

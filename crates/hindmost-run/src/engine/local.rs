@@ -12,14 +12,17 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hindmost_core::ids::AttemptId;
 use hindmost_core::time::Time;
+use hindmost_core::usage::Usage;
 use rustc_hash::FxHashMap;
 
 use super::clock::RunClock;
 use super::descriptors::Descriptors;
 use super::process_file::{PROCESS_FILE, ProcessFile};
 use super::scratch::{self, Scratch};
-use super::{END_MARKER, Engine, Happened, Launch, Marker, NodeOffer, ROOT_NAME, RunIdentity, key, unwrapped, wrapped};
-use crate::process::{self, Ending, Group, Identity, Mark, Outcome, Strays, Tag, Watcher, WrittenFile};
+use super::{
+    END_MARKER, Engine, Happened, Launch, Marker, NodeOffer, ROOT_NAME, RunIdentity, Used, key, unwrapped, wrapped,
+};
+use crate::process::{self, Ending, Group, Identity, Mark, MemoryKills, Outcome, Strays, Tag, Watcher, WrittenFile};
 
 /// An attempt whose processes are stopped and continued in turn, so that it takes `factor` times as long.
 struct Slowed {
@@ -64,7 +67,24 @@ struct Running {
     begun: Option<SystemTime>,
     /// The end marker, if the attempt has no wrapper that writes it.
     marker: Option<Marker>,
+    memory: SeenMemory,
+    /// How often the system had killed a process of the group for memory when it began; `None` if that is unknown.
+    memory_kills: Option<u64>,
 }
+
+/// The memory of an attempt as far as it was looked at.
+#[derive(Default)]
+struct SeenMemory {
+    /// The most that was seen, in bytes.
+    most: u64,
+    /// When it is looked at again.
+    next: Time,
+    /// Pause between the last two looks. It doubles with each look.
+    pause: Time,
+}
+
+/// The shortest and the longest pause between two looks at the memory of an attempt.
+const LOOKS: [Time; 2] = [Time(50_000_000), Time(1_600_000_000)];
 
 /// An attempt whose root process has ended. Other processes of the attempt may still run.
 struct Leaving {
@@ -73,6 +93,11 @@ struct Leaving {
     scratch: Option<PathBuf>,
     /// True if a wrapper runs the command.
     wrapped: bool,
+    /// The most memory that was seen of it, in bytes.
+    memory: u64,
+    /// How often the system had killed a process of the group for memory when the attempt began; `None` if that is unknown, or if
+    /// the attempt was stopped.
+    memory_kills: Option<u64>,
     ending: Ending,
     /// When to check again whether the attempt has ended completely.
     next: Instant,
@@ -106,6 +131,9 @@ pub struct Local {
     left_groups: Vec<PathBuf>,
     /// Marks of all attempts that this engine has started or adopted, including those that have ended.
     known_marks: HashSet<Mark>,
+    /// What attempts that have ended have used.
+    used: FxHashMap<AttemptId, Used>,
+    memory_kills: MemoryKills,
 }
 
 impl Local {
@@ -130,6 +158,8 @@ impl Local {
             group: OnceCell::new(),
             left_groups: Vec::new(),
             known_marks: HashSet::new(),
+            used: FxHashMap::default(),
+            memory_kills: MemoryKills::find(),
         })
     }
 
@@ -179,6 +209,7 @@ impl Local {
         let token = self.next_token;
         self.watcher.watch(process, token)?;
         self.next_token += 1;
+        let memory_kills = self.memory_kills.count();
         let slowed = (launch.slowed > 1.0).then(|| {
             // The attempt starts stopped: otherwise a short task would seem fast at first.
             process::stop_tree(process);
@@ -201,6 +232,8 @@ impl Local {
             killed: None,
             begun,
             marker,
+            memory: SeenMemory::default(),
+            memory_kills,
         };
         self.unwrapped += usize::from(running.marker.is_some());
         self.running.insert(token, running);
@@ -260,6 +293,8 @@ impl Local {
             folder: running.folder,
             scratch: running.scratch,
             wrapped,
+            memory: running.memory.most,
+            memory_kills: running.memory_kills.filter(|_| running.killed.is_none() && running.patience.is_none()),
             ending,
             next: Instant::now() + PAUSES[0],
             pause: PAUSES[0],
@@ -273,6 +308,13 @@ impl Local {
     /// Returns what to report about an attempt whose root process has ended; `None` while it has not ended completely. Removes its
     /// folder for temporary files, unless a process may still use it.
     fn left(&mut self, leaving: Leaving, outcome: Outcome) -> Option<Happened> {
+        if let Outcome::Nothing(_, usage) = outcome {
+            let seen = Some(leaving.memory).filter(|seen| *seen > 0);
+            let usage = Usage { memory: usage.memory.max(seen), ..usage };
+            let before = leaving.memory_kills.filter(|_| was_killed(&leaving.folder));
+            let killed_for_memory = before.is_some_and(|before| self.memory_kills.take_one(before));
+            self.used.insert(leaving.attempt, Used { usage, killed_for_memory });
+        }
         let happening = happening(leaving.attempt, &leaving.folder, leaving.wrapped, outcome)?;
         Some(match (happening, leaving.scratch) {
             (Happened::Stays(attempt, what), Some(scratch)) => {
@@ -349,10 +391,10 @@ fn happening(attempt: AttemptId, folder: &std::path::Path, wrapped: bool, outcom
         Outcome::Stays(what) => Some(Happened::Stays(attempt, what)),
         // A shell that can't fork ends with such a code and writes no marker. With code 97 the wrapper says that it could not
         // write the marker.
-        Outcome::Nothing(Some(code)) if wrapped && code != 0 && code != 97 && !has_marker(folder) => {
+        Outcome::Nothing(Some(code), _) if wrapped && code != 0 && code != 97 && !has_marker(folder) => {
             Some(Happened::NotBegun(attempt, "no process could be started".to_owned()))
         }
-        Outcome::Nothing(_) => Some(Happened::Ended(attempt)),
+        Outcome::Nothing(..) => Some(Happened::Ended(attempt)),
     }
 }
 
@@ -362,6 +404,12 @@ pub(super) fn may_be_signalled(folder: &std::path::Path) -> bool {
     let code = text.split_whitespace().nth(1).and_then(|code| code.parse::<i32>().ok());
     // Shells add 128 to the number of a signal.
     !text.ends_with('\n') || code.is_none_or(|code| code > 128)
+}
+
+/// True if an attempt's end marker says that the command has ended with the code of `SIGKILL`.
+fn was_killed(folder: &std::path::Path) -> bool {
+    let text = fs::read_to_string(folder.join(END_MARKER)).unwrap_or_default();
+    text.split_whitespace().nth(1) == Some("137")
 }
 
 /// True if an attempt's end marker says that the command failed.
@@ -515,6 +563,20 @@ impl Engine for Local {
         process::read_share(&running.process, running.input.as_deref()?)
     }
 
+    fn memory(&mut self, attempt: AttemptId) -> Option<u64> {
+        let now = self.clock.now();
+        let running = self.running.get_mut(self.tokens.get(&attempt)?).filter(|running| running.memory.next <= now)?;
+        let found = process::memory(&running.process)?;
+        let SeenMemory { most, pause, .. } = running.memory;
+        let pause = (pause + pause).max(LOOKS[0]).min(LOOKS[1]);
+        running.memory = SeenMemory { most: most.max(found.peak).max(found.now), next: now + pause, pause };
+        Some(found.now)
+    }
+
+    fn take_used(&mut self, attempt: AttemptId) -> Option<Used> {
+        self.used.remove(&attempt)
+    }
+
     fn written_files(&self, attempt: AttemptId) -> Vec<WrittenFile> {
         let running = self.tokens.get(&attempt).and_then(|token| self.running.get(token));
         let Some(running) = running else { return Vec::new() };
@@ -560,7 +622,7 @@ mod tests {
     fn a_shell_that_could_not_fork_is_reported_as_not_begun() {
         let folder = tempfile::tempdir().unwrap();
         let attempt = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 1 }, copy: 2 };
-        let happens = |code| happening(attempt, folder.path(), true, Outcome::Nothing(code)).unwrap();
+        let happens = |code| happening(attempt, folder.path(), true, Outcome::Nothing(code, Usage::default())).unwrap();
         let not_begun = Happened::NotBegun(attempt, "no process could be started".to_owned());
         for marker in ["", "exit 0 run"] {
             fs::write(folder.path().join(END_MARKER), marker).unwrap();

@@ -24,6 +24,7 @@ use std::time::Duration;
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::resources::{Dimensions, PLENTY, ResourceError, Resources, feature_of};
 use hindmost_core::time::Time;
+use hindmost_core::usage::Usage;
 use hindmost_core::workload::DemandByName;
 use serde::{Deserialize, Serialize};
 
@@ -162,6 +163,15 @@ pub struct Launch<'a> {
     pub is_single: bool,
 }
 
+/// What is known of the resources of an attempt that has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Used {
+    /// What it has used.
+    pub usage: Usage,
+    /// True if the system has killed a process of it because memory was used up, as far as that can be proven.
+    pub killed_for_memory: bool,
+}
+
 /// The loss of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeLoss {
@@ -293,6 +303,17 @@ pub trait Engine {
 
     /// Returns the share of its input that an attempt has read, in [0, 1]; `None` if it is unknown.
     fn read_share(&self, attempt: AttemptId) -> Option<f64>;
+
+    /// Looks at the memory of an attempt's running processes, and returns it in bytes; `None` if it is unknown, or was looked at just
+    /// before.
+    fn memory(&mut self, _attempt: AttemptId) -> Option<u64> {
+        None
+    }
+
+    /// Returns what is known of the resources of an attempt that has ended, once; `None` if that is nothing.
+    fn take_used(&mut self, _attempt: AttemptId) -> Option<Used> {
+        None
+    }
 
     /// Returns the files outside its folder that an attempt has open for writing, as far as that is known.
     fn written_files(&self, _attempt: AttemptId) -> Vec<WrittenFile> {

@@ -22,8 +22,8 @@ use super::output::OutputTemplate;
 use super::plan::{DEFAULT_LOSSES, Plan, PlannedPhase};
 use super::shell::check_program;
 use super::values::{
-    KILL_AFTER, allowance, check_environment, check_name, check_text, count, cpus, delay, features, memory, positive,
-    shell, time,
+    KILL_AFTER, allowance, check_environment, check_name, check_text, count, cpus, delay, features, limit, memory,
+    positive, shell, time,
 };
 use crate::engine::check_speed;
 
@@ -362,6 +362,8 @@ impl Common<'_> {
             Some(true) => Copies::Forced,
             Some(false) => Copies::Never,
         };
+        let memory = checked(phase.memory, |size| memory(&size))?;
+        let time_limit = checked(phase.time_limit, |given| limit(&given).map_err(|error| about("time_limit", &error)))?;
         let planned_phase = PlannedPhase {
             after,
             edges,
@@ -369,7 +371,8 @@ impl Common<'_> {
             tasks,
             inputs,
             cpus: checked(phase.cpus, cpus)?.unwrap_or(1.0),
-            memory: checked(phase.memory, |size| memory(&size))?,
+            memory: memory.map(|(bytes, _)| bytes),
+            memory_retry: memory.and_then(|(_, retry)| retry),
             gpus: checked(phase.gpus, |gpus| count("gpus", gpus, &GPUS))?.unwrap_or(0),
             features: checked(phase.features, features)?.unwrap_or_default(),
             retries: retries.unwrap_or(if idempotent { DEFAULT_RETRIES } else { 0 }),
@@ -382,7 +385,8 @@ impl Common<'_> {
             matrix: matrix.map(|(_, matrix)| matrix),
             keep_going: phase.keep_going.unwrap_or(false),
             allowed_failures: checked(phase.allowed_failures, |allowed| allowance(&allowed))?.unwrap_or_default(),
-            time_limit: checked(phase.time_limit, |span| time(&span).map_err(|error| about("time_limit", &error)))?,
+            time_limit: time_limit.map(|(limit, _)| limit),
+            time_limit_retry: time_limit.and_then(|(_, retry)| retry),
             time_limit_of_median: None,
             kill_after: checked(phase.kill_after, |span| delay(&span).map_err(|error| about("kill_after", &error)))?
                 .unwrap_or(KILL_AFTER),

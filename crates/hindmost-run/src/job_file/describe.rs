@@ -88,6 +88,9 @@ impl PlannedPhase {
         if let Some(bytes) = self.memory {
             let _ = write!(text, ", {} of memory", size(bytes));
         }
+        if let Some(retry) = self.memory_retry {
+            let _ = write!(text, " at most ({retry} times as much after a kill for it)");
+        }
         if self.gpus > 0 {
             let _ = write!(text, ", {} GPU{}", self.gpus, if self.gpus == 1 { "" } else { "s" });
         }
@@ -114,6 +117,9 @@ impl PlannedPhase {
         }
         if let Some(limit) = self.time_limit {
             let _ = write!(text, ", at most {}", time(limit));
+        }
+        if let Some(retry) = self.time_limit_retry {
+            let _ = write!(text, " ({retry} times as long after a time-out)");
         }
         if self.kill_after.is_zero() {
             let _ = write!(text, ", killed at once");
@@ -195,6 +201,7 @@ impl PlannedPhase {
             "output": self.output.as_ref().map(OutputTemplate::text),
             "cpus": self.cpus,
             "memory": self.memory,
+            "memory_retry": self.memory_retry,
             "gpus": self.gpus,
             "features": self.features,
             "retries": self.retries,
@@ -205,6 +212,7 @@ impl PlannedPhase {
             "keep_going": self.keep_going,
             "allowed_failures": self.allowed_failures.of(self.tasks),
             "time_limit": self.time_limit.map(|limit| limit.as_secs_f64()),
+            "time_limit_retry": self.time_limit_retry,
             "kill_after": self.kill_after.as_secs_f64(),
             "idempotent": self.idempotent,
             "copies": self.may_be_copied(),

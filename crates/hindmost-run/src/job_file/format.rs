@@ -67,7 +67,9 @@ macro_rules! with_shared_keys {
     #[schemars(with = "Option<f64>", range(min = 0.001, max = 1_000_000.0), extend("default" = 1))]
     pub cpus: Option<Spanned<f64>>,
     /// Memory that one attempt takes, with a unit, such as "256MB" or "2GB". Default: memory is not accounted for.
-    #[schemars(with = "Option<String>", regex(pattern = r"^\s*[0-9.]+\s*([kKmMgGtT]([iI]?[bB])?|[bB])\s*$"))]
+    /// With `{ first = "4GB", retry = 2 }` it is a limit, and each retry after a kill for memory gets twice as much, up to what the
+    /// largest node has.
+    #[schemars(with = "Option<Size>")]
     pub memory: Option<Spanned<Size>>,
     /// GPUs that one attempt takes, of nodes that have any: those of engine slurm. Default: none.
     #[schemars(with = "Option<u32>", range(min = 0, max = 10_000))]
@@ -100,9 +102,9 @@ macro_rules! with_shared_keys {
     #[schemars(with = "Option<Failures>", extend("default" = 0))]
     pub allowed_failures: Option<Spanned<Failures>>,
     /// How long an attempt may take before it is killed and counts as failed: seconds, or a text such as "90s", "5m" or
-    /// "2h". Default: no limit.
-    #[schemars(with = "Option<Span>")]
-    pub time_limit: Option<Spanned<Span>>,
+    /// "2h". With `{ first = "1h", retry = 2 }` each retry after a time-out gets twice as long. Default: no limit.
+    #[schemars(with = "Option<Limit>")]
+    pub time_limit: Option<Spanned<Limit>>,
     /// How long the processes of an attempt that is stopped may take to end after SIGTERM, before they are killed: seconds, or a
     /// text such as "30s"; 0 kills at once. Attempts are stopped when another attempt of their task has won, at their time limit,
     /// and when the run ends early. Default: 5 seconds.
@@ -267,6 +269,28 @@ pub(super) enum Span {
     Text(#[schemars(regex(pattern = r"^\s*([0-9.]+\s*(ms|s|m|min|h|d)\s*)+$"))] String),
 }
 
+/// A limit on a duration, which may grow with each retry.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "expected a time: a number of seconds, a text with a unit such as \"90s\", \"5m\" or \"2h\", or { first = \"1h\", \
+                 retry = 2 }"
+)]
+#[schemars(inline)]
+pub(super) enum Limit {
+    /// A limit that does not grow.
+    Fixed(Span),
+    /// A limit that grows.
+    Growing {
+        /// The limit of the first attempt.
+        first: Span,
+        /// How many times as much a retry gets as the attempt that reached the limit.
+        #[schemars(range(min = 1.0, max = 100.0))]
+        retry: f64,
+    },
+}
+
 /// A number or share of tasks.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected a number of tasks such as 3, or a share of them such as \"5%\"")]
@@ -339,12 +363,26 @@ pub(super) enum Features {
     Many(Vec<String>),
 }
 
-/// A size in memory.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged, expecting = "expected a size: a text with a unit, such as \"256MB\" or \"2GB\"")]
+/// A size in memory, which may grow with each retry.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "expected a size: a text with a unit, such as \"256MB\" or \"2GB\", or { first = \"4GB\", retry = 2 }"
+)]
+#[schemars(inline)]
 pub(super) enum Size {
     /// A text of a number and a unit.
-    Text(String),
+    Text(#[schemars(regex(pattern = r"^\s*[0-9.]+\s*([kKmMgGtT]([iI]?[bB])?|[bB])\s*$"))] String),
+    /// A size that grows.
+    Growing {
+        /// The size for the first attempt, with a unit.
+        #[schemars(regex(pattern = r"^\s*[0-9.]+\s*([kKmMgGtT]([iI]?[bB])?|[bB])\s*$"))]
+        first: String,
+        /// How many times as much a retry gets as the attempt that was killed for memory.
+        #[schemars(range(min = 1.0, max = 100.0))]
+        retry: f64,
+    },
 }
 
 /// Returns the JSON schema of job files, with which editors complete and check them.

@@ -85,6 +85,8 @@ pub struct PlannedPhase {
     pub cpus: f64,
     /// Memory of one attempt in bytes; `None` if it is not accounted for.
     pub memory: Option<u64>,
+    /// How many times as much memory a retry gets after a kill for memory; its memory is a limit then. `None` if neither holds.
+    pub memory_retry: Option<f64>,
     /// Number of GPUs of one attempt.
     pub gpus: u32,
     /// Features that a node must have so that attempts run on it.
@@ -101,6 +103,8 @@ pub struct PlannedPhase {
     pub allowed_failures: Allowance,
     /// How long one attempt may take; `None` for no limit.
     pub time_limit: Option<Duration>,
+    /// How many times as long a retry may take after a time-out; `None` for no longer.
+    pub time_limit_retry: Option<f64>,
     /// How long one attempt may take, as a multiple of the median duration of the phase's finished tasks. The limit holds
     /// once three tasks have finished; `None` for no such limit.
     pub time_limit_of_median: Option<f64>,

@@ -9,7 +9,7 @@ use hindmost_core::resources::parse_size;
 use hindmost_math::plain::{Plain, Quoted};
 
 use super::allowance::Allowance;
-use super::format::{Failures, Features, Size, Span};
+use super::format::{Failures, Features, Limit, Size, Span};
 
 /// Largest length of a name in bytes. File systems allow 255; the other 55 bytes are for prefixes and suffixes.
 const LONGEST_NAME: usize = 200;
@@ -124,10 +124,35 @@ pub(super) fn cpus(cpus: f64) -> Result<f64, String> {
     }
 }
 
-/// Returns the memory of one attempt in bytes.
-pub(super) fn memory(Size::Text(text): &Size) -> Result<u64, String> {
+/// Returns the memory of one attempt in bytes, and how many times as much a retry gets after a kill for memory.
+pub(super) fn memory(size: &Size) -> Result<(u64, Option<f64>), String> {
+    let (text, retry) = match size {
+        Size::Text(text) => (text, None),
+        Size::Growing { first, retry } => (first, Some(growth("memory", *retry)?)),
+    };
     let bytes = parse_size(text).map_err(|error| format!("memory: {error}"))?;
-    if bytes >= 1.0 { Ok(bytes.ceil() as u64) } else { Err(format!("memory is {text:?}, but must be above 0")) }
+    if bytes >= 1.0 {
+        Ok((bytes.ceil() as u64, retry))
+    } else {
+        Err(format!("memory is {text:?}, but must be above 0"))
+    }
+}
+
+/// Returns how long one attempt may take, and how many times as long a retry may take after a time-out.
+pub(super) fn limit(limit: &Limit) -> Result<(Duration, Option<f64>), String> {
+    match limit {
+        Limit::Fixed(span) => Ok((time(span)?, None)),
+        Limit::Growing { first, retry } => Ok((time(first)?, Some(growth("time_limit", *retry)?))),
+    }
+}
+
+/// Checks how many times as much a retry gets.
+fn growth(what: &str, retry: f64) -> Result<f64, String> {
+    if (1.0..=100.0).contains(&retry) {
+        Ok(retry)
+    } else {
+        Err(format!("{what}: retry is {}, but must be a number from 1 to 100", Plain(retry)))
+    }
 }
 
 /// Returns the names of features, each once.

@@ -148,10 +148,19 @@ fn mounts() -> Vec<Mount> {
 
 /// Parses a line such as `36 35 98:0 /root /mounted/at rw,… optional … - cgroup2 source options`.
 fn mount(line: &[u8]) -> Option<Mount> {
+    mount_of(line, b"cgroup2", |_| true)
+}
+
+/// Parses such a line of a kind of file system, if its options are wanted.
+fn mount_of(line: &[u8], wanted: &[u8], is_wanted: impl Fn(&[u8]) -> bool) -> Option<Mount> {
     let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
     let kind = words.iter().position(|word| *word == b"-")? + 1;
     let path = |at: usize| words.get(at).map(|word| PathBuf::from(std::ffi::OsString::from_vec(unescaped(word))));
-    if *words.get(kind)? == b"cgroup2" { Some(Mount { root: path(3)?, at: path(4)? }) } else { None }
+    if *words.get(kind)? == wanted && is_wanted(words.get(kind + 2)?) {
+        Some(Mount { root: path(3)?, at: path(4)? })
+    } else {
+        None
+    }
 }
 
 /// Decodes a path in which special characters are written in octal, such as a blank as `\040`.
@@ -167,15 +176,33 @@ fn unescaped(word: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the path of the group of this process; `None` if it is unknown.
-fn own() -> Option<PathBuf> {
+pub(super) fn own() -> Option<PathBuf> {
+    own_in(|hierarchy| hierarchy == b"0:", &mounts())
+}
+
+/// Returns the path of the group of this process that counts memory in control groups of version 1; `None` if there is none.
+pub(super) fn own_of_memory() -> Option<PathBuf> {
+    let has_memory = |names: &[u8]| names.split(|byte| *byte == b',').any(|name| name == b"memory");
+    let of_memory = |hierarchy: &[u8]| hierarchy.splitn(2, |byte| *byte == b':').nth(1).is_some_and(has_memory);
+    let text = fs::read("/proc/self/mountinfo").unwrap_or_default();
+    let lines = text.split(|byte| *byte == b'\n');
+    let mounts: Vec<Mount> = lines.filter_map(|line| mount_of(line, b"cgroup", has_memory)).collect();
+    own_in(of_memory, &mounts)
+}
+
+/// Returns the path of the group of this process in the hierarchy whose number and controllers, such as `0:`, are wanted.
+fn own_in(is_wanted: impl Fn(&[u8]) -> bool, mounts: &[Mount]) -> Option<PathBuf> {
     let text = fs::read("/proc/self/cgroup").ok()?;
-    let group = text.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"0::"))?;
+    let group = text.split(|byte| *byte == b'\n').find_map(|line| {
+        let end = line.iter().enumerate().filter(|(_, byte)| **byte == b':').nth(1)?.0;
+        is_wanted(&line[..end]).then(|| &line[end + 1..])
+    })?;
     let group = Path::new(OsStr::from_bytes(group));
     // The path of a group outside this namespace begins with `/..`.
     if group.components().any(|part| part == Component::ParentDir) {
         return None;
     }
-    mounts().iter().find_map(|mount| Some(mount.at.join(group.strip_prefix(&mount.root).ok()?)))
+    mounts.iter().find_map(|mount| Some(mount.at.join(group.strip_prefix(&mount.root).ok()?)))
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
+use hindmost_core::usage::Usage;
+
 use super::Mark;
 
 /// Environment variable with the marks of the attempts inside which a run was started, outermost first, in hexadecimal
@@ -16,13 +18,13 @@ pub const KEY_VARIABLE: &str = "HINDMOST_KEY";
 pub const FOLDER_VARIABLE: &str = "HINDMOST_FROM";
 
 /// Whether an attempt has ended completely.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// Processes of the attempt were left and have been killed: call [`Ending::step`](super::Ending::step) again soon.
     Unfinished,
     /// No process of the attempt is left. Holds the exit code of its root process, if the root process was a child of this
-    /// process and was not killed by a signal.
-    Nothing(Option<i32>),
+    /// process and was not killed by a signal, and what the attempt has used, as far as that is known.
+    Nothing(Option<i32>, Usage),
     /// A process of the attempt has not ended ten seconds after it was killed; holds a message about this process.
     Stays(String),
 }

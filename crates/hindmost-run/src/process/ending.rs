@@ -106,7 +106,8 @@ impl Ending {
             self.killed.kill(&found, group);
         }
         if !self.killed.remain() && found.is_empty() {
-            return Outcome::Nothing(orphans::forget(&self.root));
+            let (code, usage) = orphans::forget(&self.root);
+            return Outcome::Nothing(code, usage);
         }
         if self.since.elapsed() < PATIENCE {
             return Outcome::Unfinished;

@@ -27,6 +27,7 @@ mod environment;
 mod identity;
 mod mark;
 mod membership;
+mod memory_kills;
 mod open_files;
 mod orphans;
 mod pidfd;
@@ -47,6 +48,7 @@ pub use identity::{Identity, boot_id};
 pub(crate) use mark::own_limit;
 pub use mark::{Mark, Tag, within};
 pub use membership::{find_root, is_proven};
+pub use memory_kills::MemoryKills;
 pub use open_files::{in_use, users_of, written_files};
 pub use orphans::{abandon, adopt_orphans};
 pub use roots::{adopt, exit_code, spawn};
@@ -54,7 +56,7 @@ pub use session::{apart, can_start_processes, keeps_terminal};
 pub use signal::{continue_tree, hold_tree, kill_tree, signal_group, stop_tree};
 pub use terminating::{terminate_shell, terminate_tree};
 pub use tree::descendants;
-pub use usage::{cpu_seconds, read_share};
+pub use usage::{Memory, cpu_seconds, memory, read_share};
 pub use watcher::Watcher;
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Mutex, OnceLock};
 
+use hindmost_core::usage::Usage;
 use rustix::process::{Pid, set_child_subreaper};
 
 use super::identity::Identity;
@@ -21,7 +22,7 @@ use super::mark::{Mark, enclosing};
 use super::membership::Membership;
 use super::roots::{self, locked};
 use super::stat::Stat;
-use super::tree;
+use super::{tree, usage};
 
 /// Number of remembered descendants above which the ended ones are removed from the list.
 const MANY: usize = 1024;
@@ -58,15 +59,19 @@ pub fn adopt_orphans() -> io::Result<()> {
 }
 
 /// Forgets the root process of an attempt that has ended completely. If it is a child of this process and has ended, reaps it and returns
-/// its exit code, if it has one.
-pub(super) fn forget(root: &Identity) -> Option<i32> {
-    let known = roots::take(root).filter(|known| known.is_child)?;
-    let ended = roots::reap(root.pid);
+/// its exit code, if it has one, and what the attempt has used.
+pub(super) fn forget(root: &Identity) -> (Option<i32>, Usage) {
+    let Some(known) = roots::take(root).filter(|known| known.is_child) else { return Default::default() };
+    // The system knows them only until the process is reaped.
+    let (read, written) = usage::storage_bytes(root.pid).unzip();
+    let ended = roots::reap_measured(root.pid);
     if ended.is_none() {
         let orphan = Orphan { pid: root.pid, start_time: root.start_time, of: Some(known.tag.attempt) };
         locked(&ORPHANS).insert(root.pid, orphan);
     }
-    ended?.exit_status()
+    let Some((code, used)) = ended else { return Default::default() };
+    let cpu_seconds = Some((used.utime + used.stime).as_secs_f64());
+    (code, Usage { memory: usage::own_peak(used.maxrss), cpu_seconds, read, written })
 }
 
 /// Forgets a root process that does not end.

@@ -8,6 +8,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 
+use wait4::ResourceUsage;
+
 use super::identity::Identity;
 use super::mark::{Mark, Tag, WithMarks};
 use super::pidfd;
@@ -98,6 +100,13 @@ pub(super) fn reap(pid: u32) -> Option<rustix::process::WaitIdStatus> {
             other => return other.ok().flatten(),
         }
     }
+}
+
+/// Reaps a child as [`reap`] does, and returns its exit code, if it has one, with what it and the descendants that were waited for have
+/// used; `None` if it has not ended.
+pub(super) fn reap_measured(pid: u32) -> Option<(Option<i32>, ResourceUsage)> {
+    let ended = wait4::try_wait4_pid(pid).ok().flatten()?;
+    Some((ended.status.code(), ended.rusage))
 }
 
 /// Returns the exit code of a root process that has ended and has not been reaped, as shells report it: 128 plus the number of

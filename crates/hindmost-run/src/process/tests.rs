@@ -5,6 +5,7 @@ mod endings;
 mod ends;
 mod finding;
 mod identities;
+mod measured;
 mod trees;
 
 use std::os::unix::process::CommandExt;
@@ -12,6 +13,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+
+use hindmost_core::usage::Usage;
 
 use super::stat::Stat;
 use super::*;
@@ -59,10 +62,20 @@ impl Tree {
 
     /// Waits until all processes of the attempt have ended, and returns its exit code.
     fn end(&self) -> Option<i32> {
+        self.end_all().0
+    }
+
+    /// Waits until the root process has ended, and all others, and returns its exit code and what the attempt has used.
+    fn end_measured(&self) -> (Option<i32>, Usage) {
+        eventually("the root has ended", || (!self.root.is_running()).then_some(()));
+        self.end_all()
+    }
+
+    fn end_all(&self) -> (Option<i32>, Usage) {
         let mut ending = Ending::new(self.root.clone(), self.tag, Vec::new(), None);
         eventually("all processes have ended", || match ending.step() {
             Outcome::Unfinished => None,
-            Outcome::Nothing(code) => Some(code),
+            Outcome::Nothing(code, usage) => Some((code, usage)),
             Outcome::Stays(what) => panic!("{what}"),
         })
     }

@@ -1,6 +1,8 @@
-//! Measures what an attempt's processes have done: the share of the input that they have read, and their CPU time.
+//! Measures what an attempt's processes have done and used: the share of the input that they have read, their CPU time and memory, and
+//! what they have read and written.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxFlags, statx};
 
@@ -62,4 +64,67 @@ pub fn cpu_seconds(root: &Identity) -> Option<f64> {
     let mut running = members.iter().filter(|member| !member.has_ended()).peekable();
     running.peek()?;
     Some(running.map(|member| member.cpu_ticks as f64).sum::<f64>() / TICKS_PER_SECOND)
+}
+
+/// Returns how many bytes a process, and its descendants that were waited for, have read from and written to storage. It may have ended, but
+/// may not have been reaped. `None` if the system does not say.
+pub(super) fn storage_bytes(pid: u32) -> Option<(u64, u64)> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+    Some((number(&text, "read_bytes:")?, number(&text, "write_bytes:")?))
+}
+
+/// Returns the number after a name at the beginning of a line.
+fn number(text: &str, name: &str) -> Option<u64> {
+    let value = text.lines().find_map(|line| line.strip_prefix(name))?;
+    value.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// Returns a value of `/proc/PID/status` or `/proc/PID/smaps_rollup` in bytes. They are in kB.
+fn bytes(text: &str, name: &str) -> Option<u64> {
+    number(text, name).map(|kilobytes| kilobytes * 1024)
+}
+
+/// Returns the peak memory of an ended attempt's largest process from what the system says; `None` if that may be the memory of this
+/// process: until a child executes its program it has the memory of its parent, and the system counts that too.
+pub(super) fn own_peak(peak: u64) -> Option<u64> {
+    /// The peak memory of this process when it was last looked at. It only grows.
+    static OF_THIS: AtomicU64 = AtomicU64::new(0);
+    if peak <= OF_THIS.load(Ordering::Relaxed) {
+        return None;
+    }
+    let of_this = bytes(&std::fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")?;
+    OF_THIS.store(of_this, Ordering::Relaxed);
+    (peak > of_this).then_some(peak)
+}
+
+/// The memory of an attempt's running processes, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// What all of them have now.
+    pub now: u64,
+    /// The largest amount that one of them has ever had.
+    pub peak: u64,
+}
+
+/// Returns the memory of the processes of an attempt's tree; `None` if none runs.
+///
+/// Memory that several processes share counts once: where more than one process matters, each counts with its proportional share.
+pub fn memory(root: &Identity) -> Option<Memory> {
+    let members = tree::of(root);
+    let status = |member: &super::stat::Stat| {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", member.pid)).ok()?;
+        Some((member.pid, bytes(&text, "VmHWM:")?, bytes(&text, "VmRSS:")?))
+    };
+    let sizes: Vec<(u32, u64, u64)> = members.iter().filter(|member| !member.has_ended()).filter_map(status).collect();
+    let peak = sizes.iter().map(|(_, peak, _)| *peak).max()?;
+    let largest = sizes.iter().map(|(_, _, now)| *now).max()?;
+    let sum: u64 = sizes.iter().map(|(_, _, now)| *now).sum();
+    // Looking at all pages of a process takes long if it has many.
+    if sum - largest <= largest / 10 {
+        return Some(Memory { now: largest, peak });
+    }
+    let share = |pid: u32| bytes(&std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?, "Pss:");
+    let shares: Option<Vec<u64>> = sizes.iter().map(|(pid, ..)| share(*pid)).collect();
+    // One of them may have ended meanwhile.
+    Some(Memory { now: shares.map_or(largest, |shares| shares.iter().sum()), peak })
 }

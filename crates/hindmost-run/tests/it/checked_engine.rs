@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::time::Time;
-use hindmost_run::engine::{Engine, Happened, Launch, NodeOffer, RunIdentity};
+use hindmost_run::engine::{Engine, Happened, Launch, NodeOffer, RunIdentity, Used};
 
 use crate::fake_engine::FakeEngine;
 
@@ -177,6 +177,14 @@ impl Engine for CheckedEngine {
 
     fn read_share(&self, attempt: AttemptId) -> Option<f64> {
         self.inner.read_share(attempt)
+    }
+
+    fn memory(&mut self, attempt: AttemptId) -> Option<u64> {
+        self.inner.memory(attempt)
+    }
+
+    fn take_used(&mut self, attempt: AttemptId) -> Option<Used> {
+        self.inner.take_used(attempt)
     }
 
     fn wait(&mut self, until: Time, happened: &mut Vec<Happened>) {

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use hindmost_core::ids::AttemptId;
 use hindmost_core::time::Time;
-use hindmost_run::engine::{END_MARKER, Engine, Happened, Launch, NodeOffer, RunIdentity, end_line};
+use hindmost_run::engine::{END_MARKER, Engine, Happened, Launch, NodeOffer, RunIdentity, Used, end_line};
 use rustc_hash::FxHashMap;
 
 /// What a fake attempt does.
@@ -32,6 +32,10 @@ pub struct FakeTask {
     pub hangs: f64,
     /// Seconds from the start of the attempt to the begin of its command. `seconds` counts from the begin.
     pub begins: f64,
+    /// Memory that the attempt needs while it runs, in bytes; 0 if it is unknown.
+    pub memory: u64,
+    /// What is known of its resources once it has ended.
+    pub used: Used,
 }
 
 /// What an attempt reports when a share of its time has passed.
@@ -101,6 +105,8 @@ pub struct FakeEngine {
     running: FxHashMap<AttemptId, Running>,
     /// Times at which attempts end or begin.
     ends: BinaryHeap<Reverse<(Time, AttemptId)>>,
+    /// What attempts have used that have ended.
+    used: FxHashMap<AttemptId, Used>,
 }
 
 impl FakeEngine {
@@ -112,6 +118,7 @@ impl FakeEngine {
             behaviour: Box::new(behaviour),
             running: FxHashMap::default(),
             ends: BinaryHeap::new(),
+            used: FxHashMap::default(),
         }
     }
 
@@ -189,6 +196,14 @@ impl Engine for FakeEngine {
         (running.task.blocks > 0 && running.starting.is_none()).then(|| running.blocks_read(self.now))
     }
 
+    fn memory(&mut self, attempt: AttemptId) -> Option<u64> {
+        self.running.get(&attempt).map(|running| running.task.memory).filter(|memory| *memory > 0)
+    }
+
+    fn take_used(&mut self, attempt: AttemptId) -> Option<Used> {
+        self.used.remove(&attempt)
+    }
+
     fn wait(&mut self, until: Time, happened: &mut Vec<Happened>) {
         while let Some(Reverse((at, attempt))) = self.ends.peek().copied() {
             if at > until || (!happened.is_empty() && at > self.now) {
@@ -213,6 +228,7 @@ impl Engine for FakeEngine {
             }
             self.now = self.now.max(at);
             if let Some(running) = self.running.remove(&attempt) {
+                self.used.insert(attempt, running.task.used);
                 if let Some(code) = running.task.exit {
                     let line = end_line(code, &running.run, attempt);
                     let _ = write_at_this_moment(&running.folder.join(END_MARKER), &line);

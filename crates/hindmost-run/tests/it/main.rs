@@ -15,6 +15,7 @@ mod journal_cuts;
 mod learned;
 mod live_view;
 mod long_tasks;
+mod needs;
 mod node_classes;
 mod nodes;
 mod pauses;

@@ -204,7 +204,7 @@ fn tasks_that_may_fail_stay_failed_when_others_run_again() {
         assert!(summary.failed_tasks.iter().all(|task| (task.failures, task.exit_code) == (3, Some(3))), "{summary:?}");
     }
     let table = fs::read_to_string(whole.out.join("results.tsv")).unwrap();
-    assert!(table.contains("map\t1\t\t\t3\t\tfailed\n"), "{table}");
+    assert!(table.contains("map\t1\t\t\t3\t\tfailed\t\t\t\t\n"), "{table}");
     verified(&whole.out);
     // The same holds wherever the resumed run dies.
     for (number, moment) in engine.moments.iter().enumerate() {

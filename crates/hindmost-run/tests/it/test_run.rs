@@ -21,7 +21,7 @@ use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
 use hindmost_core::verify::{Difference, Verified, verify};
 use hindmost_policies::catalogue;
 use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome, Unfollowed};
-use hindmost_run::engine::{Engine, Launch, NodeOffer, Speeds, give_speeds, parse_nodes};
+use hindmost_run::engine::{Engine, Launch, NodeOffer, Speeds, Used, give_speeds, parse_nodes};
 use hindmost_run::job_file::{self, Plan};
 use hindmost_run::store::{Opened, Opening, Store, StoreError};
 use tempfile::TempDir;
@@ -78,7 +78,17 @@ impl fmt::Debug for TestRun {
 
 /// Returns an attempt that reports its progress and succeeds after this many seconds.
 pub fn takes(seconds: f64) -> FakeTask {
-    FakeTask { seconds, exit: Some(0), reports: true, reported: Reported::Power(1), blocks: 0, hangs: 0.0, begins: 0.0 }
+    FakeTask {
+        seconds,
+        exit: Some(0),
+        reports: true,
+        reported: Reported::Power(1),
+        blocks: 0,
+        hangs: 0.0,
+        begins: 0.0,
+        memory: 0,
+        used: Used::default(),
+    }
 }
 
 /// Returns an attempt that reports no progress and succeeds after this many seconds.

@@ -84,6 +84,8 @@ pub(crate) fn diagnose_with(recording: &Recording, with_details: bool) -> Diagno
         nodes_untested: nodes.untested,
         are_executors_tested: context.are_executors_tested(),
         settings: recording.settings.clone(),
+        needs: recording.needs.0.clone(),
+        suggestions: recording.needs.1.clone(),
         advice: None,
     }
 }

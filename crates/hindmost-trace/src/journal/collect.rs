@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::journal::Header;
+use hindmost_core::metrics::{Needs, PhaseNeeds, Suggestion, suggestions};
 use hindmost_core::power::PowerModel;
 use hindmost_core::record::{Change, Event, Record};
 use hindmost_core::resources::Resources;
@@ -218,6 +219,17 @@ impl Collected {
         }
     }
 
+    /// Returns what the winners of the run's only job needed, and what its phases should reserve because of it.
+    fn needs(&self) -> (Vec<PhaseNeeds>, Vec<Suggestion>) {
+        let [job] = &self.timeline.jobs[..] else { return Default::default() };
+        let of = |phase| Needs::of(self.timeline.rows.iter().filter(|row| row.attempt.task.phase == phase));
+        let needs: Vec<Option<Needs>> = (0..job.spec.phases.len() as u32).map(of).collect();
+        let better = suggestions(&self.timeline, &needs, &self.header.dimensions);
+        let phases = job.spec.phases.iter().zip(needs);
+        let named = phases.filter_map(|(spec, needs)| Some(PhaseNeeds { phase: spec.name.to_string(), needs: needs? }));
+        (named.collect(), better)
+    }
+
     /// Returns the run as a recording for a diagnosis.
     pub fn recording(&self) -> Recording {
         let jobs = &self.timeline.jobs;
@@ -240,6 +252,7 @@ impl Collected {
                     ..Executor::default()
                 })
                 .collect(),
+            needs: self.needs(),
             ..Recording::default()
         };
         let mut places = BTreeMap::new();

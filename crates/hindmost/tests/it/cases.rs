@@ -64,6 +64,7 @@ files! {
     map
     mending
     more_formats
+    needs
     outliving
     output_files
     results

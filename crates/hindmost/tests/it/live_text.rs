@@ -163,6 +163,7 @@ fn a_chart_with_stragglers_is_drawn_at_three_widths() {
         outcome,
         redundant: copy > 0,
         from_progress: 0.0,
+        usage: None,
     };
     let mut run = Timeline {
         nodes: ["node-1", "node-2", "node-3", "node-4"].map(node).to_vec(),

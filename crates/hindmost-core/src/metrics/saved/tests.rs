@@ -32,6 +32,7 @@ fn timeline(slots: usize, ran: &[Ran]) -> Timeline {
         outcome: if *won { AttemptEnd::Won } else { AttemptEnd::Lost },
         redundant: *copy > 0,
         from_progress: 0.0,
+        usage: None,
     });
     let mut rows: Vec<TimelineRow> = rows.collect();
     rows.sort_by_key(|row| row.start);

@@ -484,6 +484,7 @@ impl Pass for ByNode {
                     Event::NoMoreCopies { task, .. }
                     | Event::TaskWithheld { task, .. }
                     | Event::TaskReturned { task }
+                    | Event::TaskDemands { task, .. }
                     | Event::TaskGivenUp { task } => {
                         self.reservation_ended(*task, view.cluster);
                         if applied.pending_again {
@@ -502,6 +503,7 @@ impl Pass for ByNode {
                     | Event::ProfilesRecalled { .. }
                     | Event::WeightsFitted { .. }
                     | Event::AttemptRunning { .. }
+                    | Event::AttemptMeasured { .. }
                     | Event::WatchMet { .. }
                     | Event::Woken
                     | Event::Round => {}

@@ -107,6 +107,8 @@ fn diagnosis(name: &str, steps: usize) -> Diagnosis {
         are_executors_tested: false,
         by_phase: Vec::new(),
         settings: BTreeMap::from([("spark.speculation".to_owned(), name.to_owned())]),
+        needs: Vec::new(),
+        suggestions: Vec::new(),
         advice: Some(Advice {
             seeds: 5,
             calibration: None,

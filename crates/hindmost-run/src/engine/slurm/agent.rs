@@ -114,8 +114,11 @@ impl Agent {
         let mut happened = Vec::new();
         loop {
             local.wait(local.now() + TICK, &mut happened);
+            local.memory(description.attempt);
             match happened.pop() {
                 Some(Happened::Ended(_)) => {
+                    let used = local.take_used(description.attempt).unwrap_or_default();
+                    (self.beat.usage, self.beat.killed_for_memory) = (Some(used.usage), used.killed_for_memory);
                     self.notice_signal(stop_requests);
                     return self.end(State::Ended);
                 }

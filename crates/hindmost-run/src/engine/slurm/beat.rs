@@ -10,6 +10,7 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt;
 use std::time::SystemTime;
 
+use hindmost_core::usage::Usage;
 use rustix::fs::{Mode, OFlags, openat};
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +55,12 @@ pub struct Beat {
     pub ran: f64,
     /// Share of the input that the attempt has read, if it is known.
     pub share: Option<f64>,
+    /// What the attempt has used, once it has ended. Agents of older versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// True if the system has killed a process of the attempt for memory.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub killed_for_memory: bool,
     /// True once the agent has been sent a signal: by this run, by a user's `scancel`, or because the allocation ends.
     pub signalled: bool,
     /// What has become of the attempt.
@@ -64,7 +71,19 @@ impl Beat {
     /// Returns the first report of an agent.
     pub fn first(nonce: &str, job: u32, step: u32) -> Beat {
         let state = State::Running;
-        Beat { nonce: nonce.to_owned(), job, step, count: 0, ran: 0.0, share: None, signalled: false, state }
+        let nonce = nonce.to_owned();
+        Beat {
+            nonce,
+            job,
+            step,
+            count: 0,
+            ran: 0.0,
+            share: None,
+            usage: None,
+            killed_for_memory: false,
+            signalled: false,
+            state,
+        }
     }
 
     /// Creates the file, which is empty at first.

@@ -8,7 +8,7 @@ use hindmost_core::ids::AttemptId;
 use hindmost_core::time::Time;
 use rustix::fs::{Mode, OFlags, openat};
 
-use super::super::Happened;
+use super::super::{Happened, Used};
 use super::beat::State;
 use super::commands::{self, one_line};
 use super::nodes::SlurmNode;
@@ -159,6 +159,11 @@ impl Slurm {
         if running.reaped.is_some() && running.beat.as_ref().is_some_and(super::beat::Beat::is_last) {
             self.dead_steps.insert(running.name.clone());
         }
+        let (usage, seen) = running.beat.as_ref().map_or((None, false), |beat| (beat.usage, beat.killed_for_memory));
+        let killed_for_memory = running.killed.is_none() && (seen || says_out_of_memory(&messages(&running)));
+        if usage.is_some() || killed_for_memory {
+            self.used.insert(attempt, Used { usage: usage.unwrap_or_default(), killed_for_memory });
+        }
         if let Some(token) = running.token {
             self.tokens.remove(&token);
         }
@@ -285,6 +290,12 @@ fn messages(running: &Running) -> String {
     one_line(&String::from_utf8_lossy(&bytes[..length]))
 }
 
+/// True if messages of `srun` say that Slurm has found processes of the step that were killed for memory.
+fn says_out_of_memory(messages: &str) -> bool {
+    let lowered = messages.to_ascii_lowercase();
+    ["oom_kill event", "oom-kill event", "out_of_memory", "out of memory"].iter().any(|text| lowered.contains(text))
+}
+
 /// Signals or kills steps in a thread, and tries again for a minute while the controller does not answer.
 fn cancel_later(steps: Vec<String>, signal: Option<&'static str>) {
     if steps.is_empty() {
@@ -344,6 +355,22 @@ mod tests {
 
     fn beat(state: State) -> Beat {
         Beat { count: 1, state, ..Beat::first("7", 1, 2) }
+    }
+
+    #[test]
+    fn slurm_says_that_a_step_was_killed_for_memory() {
+        for (messages, expected) in [
+            // Slurm 22.05: the node's daemon, and `srun` of a step whose state is OUT_OF_MEMORY.
+            (
+                "slurmstepd: error: Detected 1 oom_kill event in StepId=7.3. Some of the step tasks have been OOM Killed.\n",
+                true,
+            ),
+            ("srun: error: n1: task 0: Out Of Memory\n", true),
+            ("srun: error: n1: task 0: Killed\n", false),
+            ("", false),
+        ] {
+            assert_eq!(says_out_of_memory(&one_line(messages)), expected, "{messages}");
+        }
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub use opening::OpenError;
 pub use step::STEP_COMMAND;
 
 use super::clock::RunClock;
-use super::{Engine, GPUS, Happened, Launch, NodeOffer, RunIdentity};
+use super::{Engine, GPUS, Happened, Launch, NodeOffer, RunIdentity, Used};
 use crate::process::{Identity, Watcher};
 use allocation::{Requested, Terms};
 use beat::Beat;
@@ -129,6 +129,8 @@ pub struct Slurm {
     over: Option<String>,
     /// Names of the steps of attempts whose agents did not report their ends. Slurm may list them for ever.
     dead_steps: HashSet<String>,
+    /// What attempts that have ended have used, as their agents have measured it.
+    used: FxHashMap<AttemptId, Used>,
 }
 
 impl Slurm {
@@ -166,6 +168,7 @@ impl Slurm {
             unlisted_since: None,
             over: None,
             dead_steps: HashSet::new(),
+            used: FxHashMap::default(),
         })
     }
 
@@ -489,6 +492,10 @@ impl Engine for Slurm {
 
     fn is_over(&self) -> Option<&str> {
         self.over.as_deref()
+    }
+
+    fn take_used(&mut self, attempt: AttemptId) -> Option<Used> {
+        self.used.remove(&attempt)
     }
 
     fn read_share(&self, attempt: AttemptId) -> Option<f64> {

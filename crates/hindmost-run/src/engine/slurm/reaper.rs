@@ -69,7 +69,7 @@ pub fn reap(folder: &Path, nonce: &str, anyway: bool) -> io::Result<()> {
     let state = loop {
         match ending.step() {
             Outcome::Unfinished => std::thread::sleep(PAUSE),
-            Outcome::Nothing(_) => break State::Ended,
+            Outcome::Nothing(..) => break State::Ended,
             Outcome::Stays(what) => break State::Stays(shortened(&what)),
         }
     };

@@ -74,6 +74,29 @@ fn variables_on_which_programs_depend_are_refused() {
 }
 
 #[test]
+fn memory_and_time_limits_may_grow_with_retries() {
+    let folder = with_files();
+    let of =
+        |keys: &str| plan_of(&job(&format!("tasks = 1\n{keys}")), folder.path()).map(|plan| plan.phases[0].clone());
+    let grows = of("memory = { first = \"2GB\", retry = 1.5 }\ntime_limit = { first = \"1m\", retry = 2 }").unwrap();
+    assert_eq!((grows.memory, grows.memory_retry), (Some(2 << 30), Some(1.5)));
+    assert_eq!((grows.time_limit, grows.time_limit_retry), (Some(Duration::from_mins(1)), Some(2.0)));
+    let fixed = of("memory = \"2GB\"\ntime_limit = 60").unwrap();
+    assert_eq!((fixed.memory, fixed.memory_retry), (Some(2 << 30), None));
+    assert_eq!((fixed.time_limit, fixed.time_limit_retry), (Some(Duration::from_mins(1)), None));
+    for (keys, expected) in [
+        ("memory = { first = \"2GB\", retry = 0.5 }", "memory: retry is 0.5, but must be a number from 1 to 100"),
+        ("time_limit = { first = 9, retry = 1000 }", "time_limit: retry is 1000, but must be a number from 1 to 100"),
+        ("memory = { first = \"2\", retry = 2 }", "\"2\" is not a size"),
+        ("memory = { first = \"2GB\" }", "or { first = \"4GB\", retry = 2 }"),
+        ("time_limit = { first = 9, retry = 2, last = 3 }", "or { first = \"1h\", retry = 2 }"),
+    ] {
+        let error = of(keys).unwrap_err();
+        assert!(error.contains(expected), "{keys}: {error}");
+    }
+}
+
+#[test]
 fn defaults_fill_the_keys_that_phases_lack() {
     let folder = with_files();
     let defaults = "environment = { A = \"job\", B = \"job\" }\n[defaults]\ncpus = 2\nretries = 7\nretry_delay = \"2s\"\n\

@@ -55,6 +55,9 @@ pub(super) fn run(args: &RunJobArgs, path: &Path) -> Outcome {
     if let Some(page) = page {
         page.finish();
     }
+    for suggestion in outcome.iter().flat_map(|outcome| &outcome.summary.suggestions).filter(|_| !args.quiet) {
+        crate::failure::say(&suggestion.text);
+    }
     let hint = format!("`{}` continues the run", resume_command(args));
     let outcome = outcome.map_err(|failure| match failure {
         Failure::Work(error) => Failure::work(format!("{error:#}; after you have corrected this, {hint}")),

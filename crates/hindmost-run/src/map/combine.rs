@@ -11,7 +11,7 @@ const MOST_TASKS: usize = 10_000_000;
 pub struct Combining {
     /// Takes one value of each source together, and begins shorter sources again (`--link`).
     pub link_all: bool,
-    /// What separates the columns of a value (`--colsep`): each column becomes a value of its own.
+    /// What separates the columns of a value (`--colsep`, `--csv`): each column becomes a value of its own.
     pub column_separator: Option<ColumnSeparator>,
     /// Removes white space around each value. GNU parallel does so with `--colsep`.
     pub trims: bool,

@@ -67,11 +67,13 @@ pub struct Splitting {
     pub delimiter: Vec<u8>,
     /// Leaves out values without any character that is not white space (`-r`).
     pub no_run_if_empty: bool,
+    /// Delimiters in quotes do not count, as in CSV (`--csv`).
+    pub csv: bool,
 }
 
 impl Default for Splitting {
     fn default() -> Splitting {
-        Splitting { delimiter: b"\n".to_vec(), no_run_if_empty: false }
+        Splitting { delimiter: b"\n".to_vec(), no_run_if_empty: false, csv: false }
     }
 }
 
@@ -84,7 +86,13 @@ impl Splitting {
         let mut values = Vec::new();
         let mut rest = text;
         while !rest.is_empty() {
-            let found = rest.windows(self.delimiter.len()).position(|window| window == self.delimiter);
+            let mut windows = rest.windows(self.delimiter.len()).enumerate();
+            let mut is_quoted = false;
+            let found = windows.find(|(at, window)| {
+                is_quoted ^= self.csv && rest[*at] == b'"';
+                !is_quoted && *window == self.delimiter
+            });
+            let found = found.map(|(at, _)| at);
             let end = found.unwrap_or(rest.len());
             values.push(rest[..end].to_vec());
             rest = found.map_or(&[], |at| &rest[at + self.delimiter.len()..]);
@@ -151,6 +159,14 @@ pub fn read_sources(
                 String::from_utf8_lossy(value)
             )));
         }
+        let is_open = |value: &&Vec<u8>| value.split(|byte| *byte == b'"').count() % 2 == 0;
+        if let Some(value) = values.iter().find(is_open).filter(|_| splitting.csv) {
+            let begin = String::from_utf8_lossy(&value[..value.len().min(60)]).into_owned();
+            return Err(MapError::Values(format!(
+                "--csv: a quote in the value that begins with {begin:?} is never closed; close it, or write \"\" for a quote in a \
+                 quoted column"
+            )));
+        }
         let mut values = values;
         if splitting.no_run_if_empty {
             values.retain(|value| !value.iter().all(|byte| is_space(*byte)));
@@ -202,6 +218,16 @@ mod tests {
         assert_eq!(values("", "abc"), bytes(&["abc"]));
         assert_eq!(values("", "\n\na\n b\n\n\n\nc\n \nd\n\n"), bytes(&["a\n b", "c\n \nd"]));
         assert!(values("", "\n\n").is_empty() && values("", "").is_empty());
+    }
+
+    #[test]
+    fn delimiters_in_quotes_do_not_split_csv() {
+        let csv = Splitting { csv: true, ..Splitting::default() };
+        let read = |text: &[u8]| read_sources(vec![(Given::File("-".into()), false)], &csv, &mut &text[..]);
+        let values = read(b"a,\"b\nc\"\n\n\"d \"\"e\"\"\",f\n").unwrap()[0].values.clone();
+        assert_eq!(values, bytes(&["a,\"b\nc\"", "", "\"d \"\"e\"\"\",f"]));
+        let error = read(b"a,\"b\nc\n").unwrap_err().to_string();
+        assert!(error.contains("begins with \"a,\\\"b\\nc\\n\" is never closed"), "{error}");
     }
 
     #[test]

@@ -51,6 +51,10 @@ pub struct MapArgs {
     /// around them
     #[arg(short = 'C', long, alias = "col-sep", value_name = "REGEX")]
     pub colsep: Option<String>,
+    /// Values are rows of CSV: columns {1}, {2}, … are separated by commas, or by the character of --colsep, and may be in quotes, with
+    /// commas and line feeds in them
+    #[arg(long)]
+    pub csv: bool,
     /// Give each command N values; with 0, run the command once for each value without using it
     #[arg(short = 'n', long, alias = "maxargs", value_name = "N")]
     pub max_args: Option<usize>,
@@ -58,7 +62,7 @@ pub struct MapArgs {
     #[arg(short = 'N', long, alias = "maxreplaceargs", value_name = "N")]
     pub max_replace_args: Option<usize>,
     /// The first value of each input source is its name, which may stand in braces: {name}. Columns are separated by tabs,
-    /// unless --colsep is given
+    /// unless --colsep or --csv is given
     #[arg(long, value_name = ":", value_parser = [":"])]
     pub header: Option<String>,
     /// Take one value of each input source together; shorter sources begin again

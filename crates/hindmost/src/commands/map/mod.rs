@@ -202,7 +202,7 @@ fn job(args: &mut MapArgs) -> Outcome<MapJob> {
         Some(text) => delimiter(text),
         None => vec![if args.null { 0 } else { b'\n' }],
     };
-    let splitting = Splitting { delimiter, no_run_if_empty: args.no_run_if_empty };
+    let splitting = Splitting { delimiter, no_run_if_empty: args.no_run_if_empty, csv: args.csv };
     let sources = read_sources(given, &splitting, &mut io::stdin().lock())?;
     let group = args.max_replace_args.or(args.max_args);
     let how = Combining {
@@ -283,8 +283,11 @@ fn delimiter(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Returns what separates columns: the pattern of `--colsep`, or a tab with `--header`.
+/// Returns what separates columns: the pattern of `--colsep`, commas as in CSV with `--csv`, or a tab with `--header`.
 fn column_separator(args: &MapArgs) -> Outcome<Option<ColumnSeparator>> {
+    if args.csv {
+        return Ok(Some(ColumnSeparator::csv(args.colsep.as_deref())?));
+    }
     let pattern = args.colsep.as_deref().or(args.header.as_ref().map(|_| "\t"));
     let Some(pattern) = pattern else { return Ok(None) };
     let separator = ColumnSeparator::new(pattern)?;

@@ -47,7 +47,7 @@ pub struct FailedTask {
     /// The task's input file, or the values of a map's task; `None` if it has neither.
     #[serde(default)]
     pub input: Option<String>,
-    /// The task's values of the phase's matrix, by name; empty without a matrix.
+    /// The task's values of the phase's matrix or table, by name; empty without either.
     #[serde(default)]
     pub matrix: BTreeMap<String, String>,
     /// The task's command, as the shell received it.

@@ -5,6 +5,7 @@
 //! they were made from its result. Nothing is changed here: `recheck.rs` acts on what this module finds.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use hindmost_core::ids::TaskId;
 use hindmost_core::record::Record;
@@ -15,7 +16,7 @@ use super::permanent::FailedAgain;
 use super::what_counts::{Why, finished, given_up, tasks_of, unreadable, valid_results, why_broken};
 use super::{RunError, what_counts};
 use crate::job_file::{Later, Plan, TaskChanges, printable};
-use crate::store::{EndMarker, ResultState, Store, WRITTEN_AGAIN, Whereabouts};
+use crate::store::{EndMarker, ReadChange, ResultState, Store, WRITTEN_AGAIN, Whereabouts};
 
 /// Number of tasks that are named for each reason; the others are only counted.
 const NAMED: usize = 10;
@@ -83,8 +84,8 @@ pub(super) struct Again<'a> {
     needed: bool,
     /// The tasks that come after tasks that run again.
     pub(super) later: Later,
-    /// Tasks that may not run twice and keep their results although their inputs have changed; holds the differences.
-    kept_results: BTreeMap<TaskId, String>,
+    /// Tasks that may not run twice and keep their results although what they read has changed; holds the differences.
+    kept_results: BTreeMap<TaskId, ReadChange>,
     /// True if the folder of the run is a copy.
     is_copy: bool,
     /// Number of tasks whose results or inputs can't be compared by checksums, although the user requests it.
@@ -181,8 +182,8 @@ impl<'a> Again<'a> {
         for task in again.finished.difference(&run_again) {
             again.unchecked += usize::from(store.lacks_checksums(*task));
             let phase = plan.phases.get(task.phase as usize).filter(|phase| !phase.idempotent);
-            let input = phase.and_then(|phase| phase.compared_input(task.index));
-            if let Some(difference) = input.and_then(|input| store.input_difference(*task, &input)) {
+            let reads = phase.map(|phase| phase.reads(task.index));
+            if let Some(difference) = reads.and_then(|reads| store.read_difference(*task, &reads)) {
                 again.kept_results.insert(*task, difference);
             }
         }
@@ -265,29 +266,64 @@ impl<'a> Again<'a> {
                  run with `cp -a`, which keeps times, instead of `cp -r`; or run jobs with --checksum, so that contents are compared"
             ));
         }
+        let changed = |task: &TaskId, change: &ReadChange| {
+            let (name, phase) = (name(plan, task), &plan.phases[task.phase as usize]);
+            match change {
+                ReadChange::Input(how) => format!("the input {} of {name} has changed ({how})", input(task)),
+                ReadChange::Used(path, how) => {
+                    format!("{}, which {name} uses, has changed ({how})", shortened(plan, path))
+                }
+                ReadChange::Row(how) => {
+                    let table = phase.table.as_ref().map_or_else(String::new, |table| printable(&table.name()));
+                    format!("the row of {name} in {table} has changed ({how})")
+                }
+            }
+        };
+        let mut by_file: BTreeMap<(u32, &Path, &str), usize> = BTreeMap::new();
+        for (task, why) in &self.broken {
+            if let Why::Read(ReadChange::Used(path, how)) = why {
+                *by_file.entry((task.phase, path, how)).or_default() += 1;
+            }
+        }
+        // A file that several tasks of a phase use is named once.
+        by_file.retain(|_, tasks| *tasks > 1);
+        lines.extend(by_file.iter().map(|((phase, path, how), tasks)| {
+            let phase = &plan.phases[*phase as usize].name;
+            format!("{}, which phase {phase} uses, has changed ({how}): {tasks} tasks run again", shortened(plan, path))
+        }));
+        let is_named = |task: &TaskId, why: &Why| match why {
+            Why::Read(ReadChange::Used(path, how)) => by_file.contains_key(&(task.phase, path.as_path(), how.as_str())),
+            _ => false,
+        };
         named(
             &mut lines,
             // Later tasks of a chain have the same input.
-            of(|why| matches!(why, Why::Input(_))).filter(|(task, _)| !self.later.contains(**task)).map(
-                |(task, why)| {
-                    let Why::Input(how) = why else { return String::new() };
-                    runs_again(format!("the input {} of {} has changed ({how})", input(task), name(plan, task)))
-                },
-            ),
-            |more| format!("{more} more inputs have changed"),
+            of(|why| matches!(why, Why::Read(_)))
+                .filter(|(task, why)| !is_named(task, why) && !self.later.contains(**task))
+                .map(|(task, why)| match why {
+                    Why::Read(change) => runs_again(changed(task, change)),
+                    _ => String::new(),
+                }),
+            |more| format!("{more} more inputs, files or rows have changed"),
         );
         named(
             &mut lines,
-            self.kept_results.iter().map(|(task, how)| {
+            self.kept_results.iter().map(|(task, change)| {
                 let name = name(plan, task);
                 let why = match plan.phases[task.phase as usize].commands {
                     None => format!("because of idempotent = false; --redo {name} runs it again"),
                     Some(_) => "because of --once; without --once the task runs again".to_owned(),
                 };
-                format!("the input {} of {name} has changed ({how}), but its result stays, {why}", input(task))
+                format!("{}, but its result stays, {why}", changed(task, change))
             }),
-            |more| format!("{more} more inputs have changed, but the results stay"),
+            |more| format!("{more} more inputs, files or rows have changed, but the results stay"),
         );
+        let mut commands: BTreeMap<u32, usize> = BTreeMap::new();
+        of(|why| *why == Why::Command).for_each(|(task, _)| *commands.entry(task.phase).or_default() += 1);
+        lines.extend(commands.iter().map(|(phase, tasks)| {
+            let run = if *tasks == 1 { "1 task runs again".to_owned() } else { format!("{tasks} tasks run again") };
+            format!("the command of phase {} has changed: {run}", plan.phases[*phase as usize].name)
+        }));
         for (phase, before) in &self.changes.renewed {
             let phase = &plan.phases[*phase as usize];
             lines.push(format!(
@@ -320,10 +356,11 @@ impl<'a> Again<'a> {
             self.changes.withdrawn.iter().map(id).map(|task| {
                 let phase = &plan.phases[task.phase as usize];
                 let is_file = phase.inputs.is_some() && phase.commands.is_none();
-                let what = match &phase.commands {
-                    None if is_file => input(&task),
-                    None => "its values".to_owned(),
-                    Some(_) => format!("its value {}", about(plan, &task)),
+                let what = match (&phase.commands, &phase.table) {
+                    (None, Some(table)) => format!("its row of {} ({})", printable(&table.name()), about(plan, &task)),
+                    (None, None) if is_file => input(&task),
+                    (None, None) => "its values".to_owned(),
+                    (Some(_), _) => format!("its value {}", about(plan, &task)),
                 };
                 let result = if self.broken.contains_key(&task) {
                     "its result no longer counts"
@@ -332,7 +369,7 @@ impl<'a> Again<'a> {
                 } else {
                     "the task is left out"
                 };
-                let verb = if is_file || phase.commands.is_some() { "is" } else { "are" };
+                let verb = if is_file || phase.commands.is_some() || phase.table.is_some() { "is" } else { "are" };
                 format!("{}: {what} {verb} gone; {result}", name(plan, &task))
             }),
             |more| format!("{more} more tasks are gone"),
@@ -398,7 +435,8 @@ impl<'a> Again<'a> {
         let why = |task: &TaskId| match self.broken.get(task) {
             Some(Why::Gone) => "its result is missing".to_owned(),
             Some(Why::Changed(how)) => format!("its result has changed: {how}"),
-            Some(Why::Input(how)) => format!("its input has changed: {how}"),
+            Some(Why::Read(change)) => change.to_string(),
+            Some(Why::Command) => "its command has changed".to_owned(),
             Some(Why::Requested) => "--redo".to_owned(),
             Some(Why::Renewed) => "its phase has another number of tasks".to_owned(),
             Some(Why::Withdrawn) | None => "it uses results of tasks that run again".to_owned(),
@@ -467,7 +505,7 @@ impl Again<'_> {
             if is_open(&task)
                 && marker == EndMarker::Exit(0)
                 && store.has_output(attempt)
-                && !what_counts::has_other_input(plan, store, attempt)
+                && what_counts::changed_since(plan, store, attempt).is_none()
             {
                 ended.insert(task);
             }
@@ -504,7 +542,7 @@ pub(super) fn name(plan: &Plan, task: &TaskId) -> String {
 }
 
 /// Returns a path on one line, from the job's folder if it is in there.
-fn shortened(plan: &Plan, path: &std::path::Path) -> String {
+fn shortened(plan: &Plan, path: &Path) -> String {
     printable(&path.strip_prefix(&plan.folder).unwrap_or(path).to_string_lossy())
 }
 
@@ -515,7 +553,9 @@ fn about(plan: &Plan, task: &TaskId) -> String {
         return printable(&String::from_utf8_lossy(&command.values.join(&b' ')));
     }
     let input = phase.input_of(task.index).map(|path| shortened(plan, path));
-    let values = phase.matrix_values(task.index).map(|(name, value)| format!("{name}={}", printable(value)));
+    // The first columns name a row.
+    let shown = if phase.table.is_some() { 2 } else { usize::MAX };
+    let values = phase.values(task.index).take(shown).map(|(name, value)| format!("{name}={}", printable(value)));
     input.into_iter().chain(values).collect::<Vec<_>>().join(" ")
 }
 

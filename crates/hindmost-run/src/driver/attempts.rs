@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use super::progress::Progress;
 use super::untouched::Untouched;
 use crate::engine::WrittenFile;
-use crate::store::InputState;
+use crate::store::Reads;
 use hindmost_core::learning::Observed;
 
 /// Number of files that are noted of an attempt at most.
@@ -45,8 +45,8 @@ pub(super) enum Kill {
 pub(super) struct Running {
     pub(super) node: NodeId,
     pub(super) progress: Progress,
-    /// State of the task's input file when the attempt began to use it; `None` if the task has none.
-    pub(super) input: Option<InputState>,
+    /// What it reads, as it was when it began.
+    pub(super) reads: Reads,
     kill: Option<Kill>,
     slot: u32,
     /// When the engine was requested to start the attempt, if its command has not begun yet.
@@ -107,14 +107,8 @@ pub(super) struct Attempts {
 
 impl Attempts {
     /// Adds an attempt that the engine has started or adopted, that runs since `since`, and that leaves out the share `from`
-    /// of its task's work. `input` is the state of the task's input file.
-    pub(super) fn insert(
-        &mut self,
-        attempt: AttemptId,
-        node: NodeId,
-        (since, from): (Time, f64),
-        input: Option<InputState>,
-    ) {
+    /// of its task's work. `reads` is what it reads.
+    pub(super) fn insert(&mut self, attempt: AttemptId, node: NodeId, (since, from): (Time, f64), reads: Reads) {
         let slot = self.next_slot();
         if self.free.pop().is_none() {
             self.slots = slot;
@@ -122,7 +116,7 @@ impl Attempts {
         let new = Running {
             node,
             progress: Progress::resumed(since, from),
-            input,
+            reads,
             kill: None,
             slot,
             launched: None,
@@ -279,7 +273,7 @@ mod tests {
     #[test]
     fn the_first_reason_to_kill_stays() {
         let mut attempts = Attempts::default();
-        attempts.insert(attempt(0), NodeId(0), (Time::ZERO, 0.0), None);
+        attempts.insert(attempt(0), NodeId(0), (Time::ZERO, 0.0), Reads::default());
         assert_eq!(attempts.kill(attempt(0), Kill::FaultInjection), Some(true));
         assert_eq!(attempts.kill(attempt(0), Kill::Decided), Some(false));
         assert_eq!(attempts.get(attempt(0)).unwrap().kill(), Some(Kill::FaultInjection));
@@ -299,14 +293,14 @@ mod tests {
             slots
         };
         for index in 0..3 {
-            attempts.insert(attempt(index), NodeId(0), (Time::ZERO, 0.0), None);
+            attempts.insert(attempt(index), NodeId(0), (Time::ZERO, 0.0), Reads::default());
         }
         assert_eq!((slots(&attempts), attempts.next_slot()), (vec![(0, 1), (1, 2), (2, 3)], 4));
         attempts.remove(attempt(1));
         attempts.remove(attempt(0));
         assert_eq!(attempts.next_slot(), 1);
-        attempts.insert(attempt(3), NodeId(0), (Time::ZERO, 0.0), None);
-        attempts.insert(attempt(4), NodeId(0), (Time::ZERO, 0.0), None);
+        attempts.insert(attempt(3), NodeId(0), (Time::ZERO, 0.0), Reads::default());
+        attempts.insert(attempt(4), NodeId(0), (Time::ZERO, 0.0), Reads::default());
         assert_eq!((slots(&attempts), attempts.next_slot()), (vec![(2, 3), (3, 1), (4, 2)], 4));
     }
 
@@ -314,7 +308,7 @@ mod tests {
     fn attempts_being_killed_are_not_observed() {
         let mut attempts = Attempts::default();
         for index in [2, 0, 1] {
-            attempts.insert(attempt(index), NodeId(index), (Time::ZERO, 0.0), None);
+            attempts.insert(attempt(index), NodeId(index), (Time::ZERO, 0.0), Reads::default());
         }
         attempts.kill(attempt(1), Kill::Decided);
         let observed = attempts.observed(Time::from_seconds(3.0));

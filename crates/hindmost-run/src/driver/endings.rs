@@ -5,6 +5,7 @@
 //! the renames. Then it records the ends in the order in which the engine reported them.
 
 use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
@@ -19,7 +20,7 @@ use super::jobs::LiveJob;
 use super::{Driver, RunError};
 use crate::engine::Happened;
 use crate::job_file::PlannedPhase;
-use crate::store::{Commit, EndMarker, InputState, Store};
+use crate::store::{Commit, EndMarker, InputState, ReadChange, Store};
 
 /// Parts of the messages that shells print when they can't start a process.
 const NO_PROCESS: [&str; 4] = [
@@ -227,24 +228,24 @@ impl Driver<'_> {
         let plan = Arc::clone(&job.plan);
         let phase = &plan.phases[attempt.task.phase as usize];
         let output = phase.output_of(attempt.task.index);
+        let now = phase.reads(attempt.task.index);
+        let mut reads = running.reads.clone();
         if phase.may_change_inputs() {
             // The command may have changed the file, so its state at the end counts.
-            let path = phase.compared_input(attempt.task.index);
-            let input = path.as_deref().and_then(|path| Some((path, InputState::of_file(path)?)));
-            return job.store.prepare(attempt, input, seconds, output.as_deref());
+            reads.input = now.input.as_deref().and_then(InputState::of_file);
         }
-        let path = phase.input_of(attempt.task.index);
-        let input = path.zip(running.input.clone());
-        if let Some((path, state)) = &input
-            && let Some(difference) = state.difference(path, false)
-        {
-            self.follower.message(&format!(
-                "the input {} of {} has changed while the task ran ({difference}): --resume runs the task again",
-                path.display(),
-                job.name(attempt.task)
-            ));
+        if let Some(change) = reads.difference(&now) {
+            let (name, path) = (job.name(attempt.task), now.input.as_deref().unwrap_or(Path::new("")).display());
+            let what = match change {
+                ReadChange::Input(how) => format!("the input {path} of {name} has changed while the task ran ({how})"),
+                ReadChange::Used(path, how) => {
+                    format!("{}, which {name} uses, has changed while the task ran ({how})", path.display())
+                }
+                ReadChange::Row(how) => format!("the row of {name} has changed ({how})"),
+            };
+            self.follower.message(&format!("{what}: --resume runs the task again"));
         }
-        job.store.prepare(attempt, input, seconds, output.as_deref())
+        job.store.prepare(attempt, Some((&now, reads)), seconds, output.as_deref())
     }
 
     /// True if an attempt failed because the system could start no more processes.

@@ -1,14 +1,20 @@
 //! Ends jobs: writes their summaries and tables of results, and passes their outcomes on.
 
+use std::sync::Arc;
+
+use hindmost_core::cluster::Task;
 use hindmost_core::ids::{JobId, TaskId};
-use hindmost_core::metrics::{RunState, RunSummary, TimeSaved, measured_finishes, suggestions};
+use hindmost_core::metrics::{FailedTask, RunState, RunSummary, TimeSaved, measured_finishes, suggestions};
 use hindmost_core::time::Time;
 use hindmost_core::timeline::Timeline;
+use hindmost_core::usage::Usage;
 
 use super::jobs::LiveJob;
+use super::results_table::OfTask;
 use super::utilization::utilization;
 use super::{Driver, RESULTS, RunError, RunOutcome, journal, recheck, results_table};
-use crate::store::ResultState;
+use crate::job_file::Plan;
+use crate::store::{ResultState, Store};
 
 impl Driver<'_> {
     /// Ends a job of which nothing runs: writes its summary and its table of results, and passes its outcome on.
@@ -63,15 +69,9 @@ impl Driver<'_> {
             .map_or((Time::ZERO, timeline.end), |job| (job.arrival, job.finish.unwrap_or(timeline.end)));
         summary.flowtime -= (timeline.paused_until(end) - timeline.paused_until(begin)).seconds();
         let json = serde_json::to_string_pretty(&summary).unwrap_or_default();
-        // The results of a phase of this name would be at the table's path.
-        let taken = plan.phases.iter().any(|phase| phase.name == RESULTS);
-        let earlier = store.pages().read(RESULTS, taken).unwrap_or_default();
-        let is_in_place = |task: &TaskId| store.result_state(*task).is_ok_and(|state| state == ResultState::Valid);
-        let kept = plan.withdrawn().into_iter().filter(is_in_place).collect();
-        let seconds = |task, winner| store.seconds_of_result(task, winner);
-        let table = results_table::of(&plan, &timeline, (&summary.failed_tasks, &kept), &earlier, seconds);
-        if let Err(error) = store.pages().write(RESULTS, taken, &table) {
-            self.follower.message(&format!("the table {RESULTS} could not be written: {error}"));
+        let ran = results_table::in_timeline(&timeline, |task, winner| store.seconds_of_result(task, winner));
+        if let Err(error) = write_table(&plan, &store, &summary.failed_tasks, ran) {
+            self.follower.message(&error);
         }
         store.write_summary(&json).map_err(|error| RunError::Io { path: store.folder().into(), error })?;
         if state == RunState::Done {
@@ -89,4 +89,52 @@ impl Driver<'_> {
         });
         Ok(())
     }
+
+    /// Writes the table of results before the first attempt of a phase that comes after others, so that its commands find all results
+    /// of these.
+    pub(super) fn write_table_before(&mut self, task: TaskId) {
+        let job = &mut self.jobs[task.job];
+        if job.phase(task).after.is_empty() || !job.has_table.insert(task.phase) {
+            return;
+        }
+        let LiveJob { plan, store, failures, .. } = &self.jobs[task.job];
+        let cluster = self.session.cluster();
+        let spec = cluster.job(task.job).map(|job| Arc::clone(job.spec()));
+        let ran = |of: TaskId| {
+            let phase = spec.as_ref().and_then(|spec| spec.phases.get(of.phase as usize));
+            let found = cluster.task(TaskId { job: task.job, ..of });
+            let is_finished = found.is_some_and(Task::is_finished);
+            OfTask {
+                attempts: found.map_or(0, Task::launched),
+                was_finished: phase.is_some_and(|phase| phase.finished.binary_search(&of.index).is_ok()),
+                is_finished,
+                seconds: if is_finished { store.seconds_of_result(of, None) } else { None },
+                // The table at the end has what winners needed.
+                usage: Usage::default(),
+            }
+        };
+        if let Err(error) = write_table(plan, store, failures.given_up(), ran) {
+            self.follower.message(&error);
+        }
+    }
+}
+
+/// Writes the table of results.
+///
+/// # Errors
+/// If it can't be written; holds what to say about it.
+fn write_table(
+    plan: &Plan,
+    store: &Store,
+    failed: &[FailedTask],
+    ran: impl Fn(TaskId) -> OfTask,
+) -> Result<(), String> {
+    // The results of a phase of this name would be at the table's path.
+    let taken = plan.phases.iter().any(|phase| phase.name == RESULTS);
+    let earlier = store.pages().read(RESULTS, taken).unwrap_or_default();
+    let is_in_place = |task: &TaskId| store.result_state(*task).is_ok_and(|state| state == ResultState::Valid);
+    let kept = plan.withdrawn().into_iter().filter(is_in_place).collect();
+    let table = results_table::of(plan, (failed, &kept), &earlier, ran);
+    let written = store.pages().write(RESULTS, taken, &table);
+    written.map_err(|error| format!("the table {RESULTS} could not be written: {error}"))
 }

@@ -138,6 +138,11 @@ impl Failures {
         self.given_up.iter().filter(|failed| failed.phase == phase).count() as u64
     }
 
+    /// Returns the tasks that have failed permanently, in the order in which they did.
+    pub(super) fn given_up(&self) -> &[FailedTask] {
+        &self.given_up
+    }
+
     /// Returns the tasks that have failed permanently, by phase and number.
     pub(super) fn into_given_up(mut self) -> Vec<FailedTask> {
         let place = |name: &str| self.phases.iter().position(|(phase, _)| phase == name);

@@ -45,6 +45,8 @@ pub(super) struct LiveJob {
     pub(super) in_place: FxHashSet<TaskId>,
     /// The largest share of its work that an attempt of each task has reported, for phases whose commands resume.
     pub(super) reported: FxHashMap<TaskId, f64>,
+    /// Phases after others before whose first attempt the table of results was written.
+    pub(super) has_table: FxHashSet<u32>,
 }
 
 impl LiveJob {
@@ -61,6 +63,7 @@ impl LiveJob {
             counts: Counts::new(plan.phases.len()),
             in_place: FxHashSet::default(),
             reported: FxHashMap::default(),
+            has_table: FxHashSet::default(),
             plan,
         }
     }

@@ -14,10 +14,11 @@ use hindmost_core::time::Time;
 use super::deadlines::Deadline;
 use super::full_disk::is_full;
 use super::progress::FIRST_POLL;
+use super::what_counts::{self, read_from_begin};
 use super::{Driver, RunError};
 use crate::engine::{Engine, KEY_VARIABLE, Launch, RUN_VARIABLE, key};
 use crate::job_file::cleans_up;
-use crate::store::InputState;
+use crate::store::{ReadChange, Reads};
 
 /// An attempt that starts at least this long after its start was decided did not begin at once: 50 ms.
 const LATE: Time = FIRST_POLL;
@@ -66,7 +67,7 @@ impl Driver<'_> {
         let own = |name: &str, value: OsString| (OsString::from(name), value);
         let mut environment: Vec<(OsString, OsString)> =
             phase.environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        environment.extend(phase.matrix_values(attempt.task.index).map(|(name, value)| (name.into(), value.into())));
+        environment.extend(phase.variables(attempt.task.index).map(|(name, value)| (name.into(), value.into())));
         environment.extend([
             own("HINDMOST_TASK", attempt.task.index.to_string().into()),
             own("HINDMOST_TASKS", phase.tasks.to_string().into()),
@@ -149,11 +150,12 @@ impl Driver<'_> {
         if self.still_waits_for_space(attempt)? {
             return Ok(());
         }
+        self.write_table_before(attempt.task);
         let from = self.resumes_from(attempt);
-        let input = self.input_state(attempt.task);
+        let reads = self.reads(attempt.task);
         let store = &mut self.jobs[attempt.task.job].store;
         let made = store.make_attempt(attempt).map(drop);
-        let made = made.and_then(|()| input.as_ref().map_or(Ok(()), |input| store.note_input(attempt, input)));
+        let made = made.and_then(|()| if reads.is_empty() { Ok(()) } else { store.note_reads(attempt, &reads) });
         let untouched = self.untouched_before(attempt);
         let started =
             made.and_then(|()| self.with_launch(attempt, (node, from), |engine, launch| engine.start(launch))?);
@@ -164,11 +166,11 @@ impl Driver<'_> {
                 if has_begun && state == AttemptState::Starting && waited >= LATE {
                     // It has waited for an earlier attempt or for the system, or its start was decided by an earlier process.
                     self.happen(&Event::AttemptRunning { attempt, waited: Some(waited) })?;
-                    self.enter(attempt, node, from, input, true);
+                    self.enter(attempt, node, from, reads, true);
                     self.attempts.note_untouched(attempt, untouched);
                     return Ok(());
                 }
-                self.enter(attempt, node, from, input, has_begun);
+                self.enter(attempt, node, from, reads, has_begun);
                 self.attempts.note_untouched(attempt, untouched);
                 if has_begun && state == AttemptState::Starting {
                     self.happen(&Event::AttemptRunning { attempt, waited: None })?;
@@ -246,40 +248,31 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Returns the present state of a task's input file; `None` if it has none, or if the file can't be examined. A command of
-    /// a map may change its file, so the state of that counts only once the command has ended.
-    pub(super) fn input_state(&self, task: TaskId) -> Option<InputState> {
-        let plan = &self.jobs[task.job].plan;
-        let phase = plan.phases.get(task.phase as usize).filter(|phase| !phase.may_change_inputs())?;
-        InputState::of(phase.input_of(task.index)?).ok()
+    /// Returns the present state of what a task reads.
+    pub(super) fn reads(&self, task: TaskId) -> Reads {
+        Reads::of(&read_from_begin(self.jobs[task.job].phase(task), task.index))
     }
 
-    /// Returns the state of an attempt's input file when the attempt began, as far as it is known, and whether the file has changed
-    /// since, so that the attempt does not count. One of a task that may not run twice counts in any case. The attempt was started
-    /// by an earlier process.
-    pub(super) fn earlier_input(&self, attempt: AttemptId) -> (Option<InputState>, bool) {
-        let now = self.input_state(attempt.task);
-        let Some(noted) = self.jobs[attempt.task.job].store.noted_input(attempt) else { return (now, false) };
-        let has_changed = now.is_some_and(|now| (now.size, now.modified) != (noted.size, noted.modified));
-        (Some(noted), has_changed && self.jobs[attempt.task.job].phase(attempt.task).idempotent)
+    /// Returns the state of what an attempt reads when it began, as far as it is known. The attempt was started by an earlier process.
+    pub(super) fn earlier_reads(&self, attempt: AttemptId) -> Reads {
+        self.jobs[attempt.task.job].store.noted_reads(attempt).unwrap_or_else(|| self.reads(attempt.task))
     }
 
-    /// Adds an attempt that the engine runs and that leaves out the share `from` of its task's work. `input` is the state of its
-    /// input file when it began to use it. If the attempt's command has not begun yet, its age does not count yet.
-    pub(super) fn enter(
-        &mut self,
-        attempt: AttemptId,
-        node: NodeId,
-        from: f64,
-        input: Option<InputState>,
-        has_begun: bool,
-    ) {
+    /// Returns what of that which an attempt reads has changed since it began, so that it does not count.
+    pub(super) fn changed_since(&self, attempt: AttemptId) -> Option<ReadChange> {
+        let job = &self.jobs[attempt.task.job];
+        what_counts::changed_since(&job.plan, &job.store, attempt)
+    }
+
+    /// Adds an attempt that the engine runs and that leaves out the share `from` of its task's work. `reads` is what it reads, as it was
+    /// when it began. If the attempt's command has not begun yet, its age does not count yet.
+    pub(super) fn enter(&mut self, attempt: AttemptId, node: NodeId, from: f64, reads: Reads, has_begun: bool) {
         let now = self.engine.now();
         let since = self.attempt(attempt).map_or(now, |found| match found.state() {
             AttemptState::Starting => found.since(),
             _ => found.began(now),
         });
-        self.attempts.insert(attempt, node, (since, from), input);
+        self.attempts.insert(attempt, node, (since, from), reads);
         if has_begun {
             self.follow_attempt(attempt);
         } else {

@@ -15,7 +15,7 @@ impl Driver<'_> {
         let cluster = self.session.cluster();
         match cluster.demand(task).filter(|_| cluster.has_own_demand(task)) {
             Some(own) => self.header.dimensions.by_name(own),
-            None => self.jobs[task.job].phase(task).demand(),
+            None => self.jobs[task.job].phase(task).demand_of(task.index),
         }
     }
 

@@ -23,6 +23,7 @@ use super::deadlines::Deadline;
 use super::progress::FIRST_POLL;
 use super::{Driver, RunError};
 use crate::engine::NodeLoss;
+use crate::store::Reads;
 
 /// How often a task may be lost because the time is up for which its node was allocated. Further such losses count as its failures.
 const TIMES_UP: u32 = 2;
@@ -259,7 +260,7 @@ impl Driver<'_> {
         self.lost.awaited.insert(attempt, Awaited { node, since, is_said: false });
         self.jobs[attempt.task.job].failures.delay(attempt.task);
         if !self.attempts.contains(attempt) {
-            self.attempts.insert(attempt, node, (since, 0.0), None);
+            self.attempts.insert(attempt, node, (since, 0.0), Reads::default());
             self.attempts.kill(attempt, Kill::NodeLost);
         }
     }

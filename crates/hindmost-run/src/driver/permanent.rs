@@ -214,7 +214,7 @@ impl Driver<'_> {
     fn described(&self, task: TaskId) -> FailedTask {
         let plan = &self.jobs[task.job].plan;
         let Some(phase) = plan.phases.get(task.phase as usize) else { return FailedTask::default() };
-        let matrix = phase.matrix_values(task.index).map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let matrix = phase.values(task.index).map(|(name, value)| (name.to_owned(), value.to_owned()));
         FailedTask {
             input: phase.input_name(task.index).map(|input| String::from_utf8_lossy(&input).into_owned()),
             matrix: matrix.collect(),

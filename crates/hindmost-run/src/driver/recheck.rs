@@ -12,11 +12,13 @@ use hindmost_core::record::Record;
 
 use super::again::{Again, may_not_repeat, name};
 use super::permanent::FailedBefore;
-use super::what_counts::{TaskFailures, Why, failures, has_job, has_other_input, tasks_of, unreadable, valid_results};
+use super::what_counts::{
+    TaskFailures, Why, changed_since, failures, has_job, read_from_begin, tasks_of, unreadable, valid_results,
+};
 use super::{Follower, RunError, journal};
 use crate::engine::{Engine, RunIdentity};
 use crate::job_file::Plan;
-use crate::store::{EndMarker, InputState, Store, Whereabouts};
+use crate::store::{EndMarker, InputState, Reads, Store, Whereabouts};
 
 /// Returns the journal that was put away last, with the name of its file, if the run has no journal but all of its results.
 /// Such a run was killed while it began again, and what was to run again has been taken back. `held` is the run's journal.
@@ -95,10 +97,10 @@ fn count_ended(
             if is_open && marker == EndMarker::Missing && engine.is_running(&store.run(), attempt) {
                 stopped += 1;
             }
-            // Tasks that are withdrawn or have become other tasks, and attempts that used another input, do not count.
+            // Tasks that are withdrawn or have become other tasks, and attempts that read something else, do not count.
             let is_other = phase.is_withdrawn(attempt.task.index) || again.is_renewed(attempt.task.phase);
-            let has_other_input = || has_other_input(plan, store, attempt);
-            if again.finished.contains(&attempt.task) || idempotent && (is_other || has_other_input()) {
+            let has_read_other = || changed_since(plan, store, attempt).is_some();
+            if again.finished.contains(&attempt.task) || idempotent && (is_other || has_read_other()) {
                 continue;
             }
             if !idempotent && again.later.contains(attempt.task) {
@@ -128,14 +130,17 @@ fn count_ended(
         match marker {
             EndMarker::Exit(0) if !again.later.contains(attempt.task) => {
                 let phase = &plan.phases[attempt.task.phase as usize];
-                let path = phase.compared_input(attempt.task.index);
-                let (noted, seconds) =
-                    (store.noted_input(attempt), store.ran_for(attempt).map(|time| time.as_secs_f64()));
-                let input = path.as_deref();
-                let input = input.and_then(|path| Some((path, noted.or_else(|| InputState::of_file(path))?)));
+                let now = phase.reads(attempt.task.index);
+                let seconds = store.ran_for(attempt).map(|time| time.as_secs_f64());
+                let mut reads = store
+                    .noted_reads(attempt)
+                    .unwrap_or_else(|| Reads::of(&read_from_begin(phase, attempt.task.index)));
+                // A command that may change its input leaves it to its end which state counts.
+                let path = now.input.as_deref().filter(|_| reads.input.is_none());
+                reads.input = reads.input.or_else(|| path.and_then(InputState::of_file));
                 let output = phase.output_of(attempt.task.index);
-                let has_output =
-                    store.prepare(attempt, input, seconds, output.as_deref()).map_err(unreadable(store))?;
+                let prepared = store.prepare(attempt, Some((&now, reads)), seconds, output.as_deref());
+                let has_output = prepared.map_err(unreadable(store))?;
                 good.extend(has_output.then_some(attempt));
             }
             EndMarker::Exit(_) if !idempotent && cut_short_by(store, engine, attempt, marker).is_none() => {

@@ -5,6 +5,7 @@
 //! compares the journal with the run's folder and the processes. It adopts attempts that still run, and handles attempts
 //! that ended while no Hindmost ran. Results in place outrank the journal. Everything else is killed and removed.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 use hindmost_core::cluster::{Attempt, AttemptState, Phase};
@@ -25,7 +26,8 @@ use super::recheck::{self, cut_short_by};
 use super::what_counts::{self, TaskFailures, Why};
 use super::{Driver, RunError, RunOptions};
 use crate::engine::NodeOffer;
-use crate::store::{EndMarker, Store, Whereabouts};
+use crate::job_file::printable;
+use crate::store::{EndMarker, ReadChange, Reads, Store, Whereabouts};
 
 /// Returns the header of the journal to resume.
 ///
@@ -253,12 +255,12 @@ impl Driver<'_> {
         for (attempt, node, _) in unended.iter().filter(|_| here) {
             let from = self.attempt(*attempt).map_or(0.0, Attempt::from_progress);
             let there = self.jobs[ONLY].store.has_attempt(*attempt).map_err(|error| self.unreadable(error))?;
-            let (input, input_changed) = self.earlier_input(*attempt);
+            let reads = self.earlier_reads(*attempt);
             if there
-                && !input_changed
+                && self.changed_since(*attempt).is_none()
                 && self.with_launch(*attempt, (*node, from), |engine, launch| engine.adopt(launch)).unwrap_or(false)
             {
-                self.enter(*attempt, *node, from, input, true);
+                self.enter(*attempt, *node, from, reads, true);
                 adopted.insert(*attempt);
             }
         }
@@ -301,16 +303,21 @@ impl Driver<'_> {
             {
                 // Nothing to do: the attempt that this one replaces has not ended yet, or this loop has just started this one.
             } else if is_unwanted {
-                self.enter(attempt, node, 0.0, None, true);
+                self.enter(attempt, node, 0.0, Reads::default(), true);
                 // An attempt that has not been stopped, because it may have changed a file, counts as it has ended.
                 if self.is_finished(attempt.task) || !self.restarts_until_it_changes(attempt.task) {
                     self.kill(attempt, Kill::Decided);
                 }
                 self.ended(vec![(attempt, None, None)])?;
-            } else if self.earlier_input(attempt).1 {
+            } else if let Some(change) = self.changed_since(attempt) {
                 // Also if it was killed before it recorded that the attempt runs.
-                let why = "its input has changed since it started, so it does not count";
-                self.record_failure(attempt, why.to_owned(), false)?;
+                let what = match &change {
+                    ReadChange::Input(_) => Cow::Borrowed("its input"),
+                    ReadChange::Used(path, _) => path.to_string_lossy(),
+                    ReadChange::Row(_) => Cow::Borrowed("its row of the table"),
+                };
+                let why = format!("{} has changed since it started, so it does not count", printable(&what));
+                self.record_failure(attempt, why, false)?;
             } else if state == AttemptState::Starting && !self.lost.is_awaited(attempt) {
                 // The earlier process decided to start this attempt and died before it recorded that it did so.
                 self.launch(attempt)?;
@@ -372,9 +379,16 @@ impl Driver<'_> {
         }
         for task in unfinished {
             let job = &mut self.jobs[ONLY];
-            match what_counts::why_broken(&job.plan, &job.store, task)? {
-                None => _ = job.in_place.insert(task),
-                Some(Why::Changed(what) | Why::Input(what)) => {
+            let why = what_counts::why_broken(&job.plan, &job.store, task)?;
+            let what = match &why {
+                Some(Why::Changed(what)) => Some(what.clone()),
+                Some(Why::Read(change)) => Some(change.to_string()),
+                Some(Why::Command) => Some("another command made it".to_owned()),
+                _ => None,
+            };
+            match (why, what) {
+                (None, _) => _ = job.in_place.insert(task),
+                (_, Some(what)) => {
                     let aside = job.store.set_aside(task);
                     let aside = aside.map_err(|error| RunError::Io { path: job.store.folder().into(), error })?;
                     let name = job.name(task);
@@ -383,7 +397,7 @@ impl Driver<'_> {
                         "what was in the place of the result of {name} is not its result ({what}); it has been moved to {aside}"
                     ));
                 }
-                Some(_) => {}
+                _ => {}
             }
         }
         Ok(())
@@ -425,7 +439,7 @@ impl Driver<'_> {
         if state == AttemptState::Starting {
             self.happen(&Event::AttemptRunning { attempt, waited: None })?;
         }
-        self.enter(attempt, node, 0.0, None, true);
+        self.enter(attempt, node, 0.0, Reads::default(), true);
         self.finish_with_result(attempt)
     }
 
@@ -443,8 +457,7 @@ impl Driver<'_> {
             let Some(since) = self.attempt(*attempt).map(Attempt::since) else { continue };
             let marker = self.jobs[ONLY].store.end_marker(*attempt).map_err(|error| self.unreadable(error))?;
             let marked = matches!(marker, EndMarker::Exit(_) | EndMarker::Moved);
-            let (_, input_changed) = self.earlier_input(*attempt);
-            if marked && !input_changed && !adopted.contains(attempt) {
+            if marked && self.changed_since(*attempt).is_none() && !adopted.contains(attempt) {
                 let at = now - self.ended_ago(*attempt, since);
                 last = last.max(at);
                 match cut_short_by(&self.jobs[ONLY].store, self.engine, *attempt, marker) {
@@ -455,8 +468,8 @@ impl Driver<'_> {
         }
         ended.sort_unstable();
         for (_, attempt, node) in &ended {
-            let (input, _) = self.earlier_input(*attempt);
-            self.enter(*attempt, *node, 0.0, input, true);
+            let reads = self.earlier_reads(*attempt);
+            self.enter(*attempt, *node, 0.0, reads, true);
         }
         self.ended(ended.into_iter().map(|(at, attempt, _)| (attempt, None, Some(at))).collect())?;
         Ok((last, cut_short))

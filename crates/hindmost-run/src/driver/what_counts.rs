@@ -7,8 +7,8 @@ use hindmost_core::record::{Change, Event, Record};
 
 use super::RunError;
 use super::jobs::IN_FOLDER;
-use crate::job_file::{MadeFrom, Plan, Tasks};
-use crate::store::{GivenUp, ResultState, Store};
+use crate::job_file::{MadeFrom, Plan, PlannedPhase, TaskReads, Tasks};
+use crate::store::{GivenUp, ReadChange, ResultState, Store};
 
 /// Why the result of a task does not count any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +17,10 @@ pub(super) enum Why {
     Gone,
     /// The result differs from the committed one; holds the difference.
     Changed(String),
-    /// The input has changed; holds the difference.
-    Input(String),
+    /// Something that the task reads has changed.
+    Read(ReadChange),
+    /// Another command made the result.
+    Command,
     /// The user requests it.
     Requested,
     /// The input of the task or its values are gone, so it runs no more.
@@ -132,12 +134,13 @@ pub(super) fn valid_results(
 pub(super) fn why_broken(plan: &Plan, store: &Store, task: TaskId) -> Result<Option<Why>, RunError> {
     Ok(match store.result_state(task).map_err(unreadable(store))? {
         ResultState::Gone => Some(Why::Gone),
+        ResultState::OtherCommand => Some(Why::Command),
         ResultState::Changed(how) => Some(Why::Changed(how)),
         ResultState::Valid => {
             let phase = &plan.phases[task.phase as usize];
             // A task that may not run twice keeps its result.
-            let input = phase.compared_input(task.index).filter(|_| phase.idempotent);
-            input.and_then(|input| store.input_difference(task, &input)).map(Why::Input)
+            let reads = phase.idempotent.then(|| phase.reads(task.index));
+            reads.and_then(|reads| store.read_difference(task, &reads)).map(Why::Read)
         }
     })
 }
@@ -148,14 +151,18 @@ pub(super) fn unreadable(store: &Store) -> impl Fn(std::io::Error) -> RunError +
     |error| RunError::Io { path: store.folder().into(), error }
 }
 
-/// True if the input file of an attempt's task has changed since the attempt began, so that the attempt does not count. One of a
+/// Returns what of that which an attempt reads has changed since it began, so that it does not count; `None` if nothing has. One of a
 /// task that may not run twice counts in any case.
-pub(super) fn has_other_input(plan: &Plan, store: &Store, attempt: AttemptId) -> bool {
-    let Some(phase) = plan.phases.get(attempt.task.phase as usize) else { return false };
-    // A command of a map may have changed its file.
-    let input = phase.input_of(attempt.task.index).filter(|_| phase.idempotent && !phase.may_change_inputs());
-    let noted = store.noted_input(attempt).zip(input);
-    noted.is_some_and(|(noted, path)| noted.difference(path, false).is_some())
+pub(super) fn changed_since(plan: &Plan, store: &Store, attempt: AttemptId) -> Option<ReadChange> {
+    let phase = plan.phases.get(attempt.task.phase as usize).filter(|phase| phase.idempotent)?;
+    store.noted_reads(attempt)?.difference(&read_from_begin(phase, attempt.task.index))
+}
+
+/// Returns what a task reads and does not change. A command of a map may change its file, so the state of that counts only once the
+/// command has ended.
+pub(super) fn read_from_begin(phase: &PlannedPhase, task: u32) -> TaskReads<'_> {
+    let reads = phase.reads(task);
+    if phase.may_change_inputs() { TaskReads { input: None, ..reads } } else { reads }
 }
 
 /// Counts the failures of tasks that may not run twice in a journal.

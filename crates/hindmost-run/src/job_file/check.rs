@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hindmost_core::estimator::Knowledge;
 use hindmost_math::plain::Quoted;
@@ -11,19 +12,23 @@ use hindmost_policies::catalogue;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use toml::Spanned;
 
+use super::commands::MOST_RECORDED;
 use super::copies::Copies;
 use super::edges::PlannedEdges;
 use super::error::Wrong;
-use super::format::{JobFile, Parent, ParentEdges, Patterns, Phase};
+use super::format::{Cpus, JobFile, Limit, Parent, ParentEdges, Phase, Size};
 use super::inputs;
 use super::matrix::Matrix;
 use super::order::parents_first;
 use super::output::OutputTemplate;
 use super::plan::{DEFAULT_LOSSES, Plan, PlannedPhase};
-use super::shell::check_program;
+use super::row_command::with_columns;
+use super::shell::{check_program, is_bourne};
+use super::table::{Table, as_pattern};
+use super::uses::{RowLimits, Uses, of_rows};
 use super::values::{
-    KILL_AFTER, allowance, check_environment, check_name, check_text, count, cpus, delay, features, limit, memory,
-    positive, shell, time,
+    self, KILL_AFTER, allowance, check_environment, check_name, check_text, count, delay, features, positive, shell,
+    time,
 };
 use crate::engine::check_speed;
 
@@ -109,6 +114,7 @@ pub(super) fn plan(job: JobFile, file: &Path, folder: &Path) -> Result<Plan, Wro
         priority,
         phases: planned,
     };
+    check_size_of_tables(&plan.phases)?;
     plan.check_outputs().map_err(Wrong::anywhere)?;
     Ok(plan)
 }
@@ -188,7 +194,7 @@ fn edges(phase: &Phase, planned: &[PlannedPhase]) -> Result<Vec<PlannedEdges>, W
             Parent::Edges(ParentEdges { by: Some(by), .. }) => {
                 let of_parent = &planned[at];
                 if of_parent.value_of(0, by).is_none() {
-                    let near = did_you_mean(by, of_parent.matrix_values(0).map(|(name, _)| name));
+                    let near = did_you_mean(by, of_parent.values(0).map(|(name, _)| name));
                     let parent = &of_parent.name;
                     return Err(wrong(format!("by: the tasks of phase {parent:?} have no variable {by:?}{near}")));
                 }
@@ -273,6 +279,7 @@ impl Common<'_> {
             let message = "it has no command; give the command that the shell runs for each task: command = \"…\"";
             return Err(Wrong::at(span, message));
         };
+        let command_span = command.span();
         let command = checked_text(Some(command), |command| {
             if command.trim().is_empty() {
                 return Err("its command is empty".to_owned());
@@ -281,7 +288,8 @@ impl Common<'_> {
         })?;
         let mut all = self.environment.clone();
         all.extend(environment(phase.environment)?);
-        let has_own = phase.tasks.is_some() || phase.inputs.is_some() || phase.matrix.is_some();
+        let has_own =
+            phase.tasks.is_some() || phase.inputs.is_some() || phase.matrix.is_some() || phase.table.is_some();
         // Where tasks wait for single tasks, these say which tasks there are.
         let first = edges.first().filter(|_| !has_own);
         let from = first.map(|edges| (&planned[edges.parent as usize], edges));
@@ -298,12 +306,29 @@ impl Common<'_> {
             Some(matrix) => Some((matrix.span(), Matrix::checked(matrix.into_inner(), &all)?)),
             None => None,
         };
+        let table = checked(phase.table, |given| {
+            let table = Table::read(&self.folder.join(&given), &given).map_err(|error| about("table", &error))?;
+            if phase.tasks.is_some() || matrix.is_some() {
+                let other = if matrix.is_some() { "a matrix" } else { "tasks" };
+                return Err(format!("it has both a table and {other}; leave one out: each row of a table is a task"));
+            }
+            Ok(Arc::new(table))
+        })?;
+        let rows = table.clone();
+        let table =
+            table.or_else(|| from.filter(|(_, edges)| edges.by.is_none()).and_then(|(parent, _)| parent.table.clone()));
+        let columns = table.as_deref();
         let combinations = matrix.as_ref().map_or(1, |(_, matrix)| matrix.combinations());
         let bounded = |tasks: u64, span: Range<usize>, what: &str| {
             let number = u32::try_from(tasks).ok().filter(|tasks| TASKS.contains(tasks));
             number.ok_or_else(|| Wrong::at(span, format!("{what}, but at most {} are possible", TASKS.end())))
         };
         let (tasks, inputs) = match (phase.tasks, phase.inputs) {
+            (_, inputs) if let Some(table) = rows.as_deref() => {
+                let inputs =
+                    checked(inputs, |patterns| inputs_of_rows(&patterns.into_list(), table, (self.folder, &all)))?;
+                (table.rows(), inputs)
+            }
             (None, None) => {
                 if let Some((parent, edges)) = from {
                     let values = edges.by.as_ref().map(|by| values_of(parent, by));
@@ -317,8 +342,9 @@ impl Common<'_> {
                     let what = format!("its matrix has {combinations} combinations");
                     (bounded(combinations, span.clone(), &what)?, None)
                 } else {
-                    let message = "it has neither tasks nor inputs nor a matrix; give tasks = N, inputs = \"PATTERN\" or \
-                                   matrix = { NAME = [VALUES] }, or each = true if it has one task for each of the phase before";
+                    let message = "it has neither tasks nor inputs nor a matrix nor a table; give tasks = N, inputs = \"PATTERN\", \
+                                   matrix = { NAME = [VALUES] } or table = \"FILE.csv\", or each = true if it has one task for each of \
+                                   the phase before";
                     return Err(Wrong::at(span, message));
                 }
             }
@@ -329,11 +355,9 @@ impl Common<'_> {
             (tasks @ Some(_), None) => (checked(tasks, |tasks| count("tasks", tasks, &TASKS))?.unwrap_or(1), None),
             (None, Some(patterns)) => {
                 let span = patterns.span();
-                let files = match patterns.into_inner() {
-                    Patterns::One(pattern) => inputs::files(&[pattern], self.folder, &all),
-                    Patterns::Many(patterns) => inputs::files(&patterns, self.folder, &all),
-                };
-                let files = files.map_err(|message| Wrong::at(span.clone(), message))?;
+                let patterns = patterns.into_inner().into_list();
+                let files = inputs::files("inputs", &patterns, self.folder, &all)
+                    .map_err(|message| Wrong::at(span.clone(), message))?;
                 let what = match combinations {
                     1 => format!("inputs are {} files", files.len()),
                     _ => {
@@ -346,8 +370,9 @@ impl Common<'_> {
             }
         };
         let output = checked(phase.output, |text| {
-            let of_phase = OutputTemplate::of_phase(&text, inputs.is_some(), matrix.as_ref().map(|(_, matrix)| matrix));
-            of_phase.map_err(|error| about("output", &error))
+            let of_matrix = matrix.iter().flat_map(|(_, matrix)| matrix.keys()).map(|(name, _)| name);
+            let variables = of_matrix.chain(columns.into_iter().flat_map(Table::columns));
+            OutputTemplate::of_phase(&text, inputs.is_some(), variables).map_err(|error| about("output", &error))
         })?;
         let directory = directory(phase.directory, self.folder)?.unwrap_or_else(|| self.directory.to_path_buf());
         let idempotent = phase.idempotent.unwrap_or(true);
@@ -356,23 +381,46 @@ impl Common<'_> {
             let words = shell(words)?;
             check_program(&words, &all, &directory).map(|()| words)
         })?;
-        let command = command.unwrap_or_default();
+        let mut command = command.unwrap_or_default();
+        if let Some(table) = columns
+            && shell.as_ref().is_none_or(|words| words.first().is_some_and(|program| is_bourne(program)))
+        {
+            let no_column = |name: String| {
+                let what = table.no_column(&name);
+                Wrong::at(
+                    command_span.clone(),
+                    format!("its command: {what}; write '{{{name}}}' in quotes where no column is meant"),
+                )
+            };
+            command = with_columns(&command, table.columns()).map_err(no_column)?;
+        }
+        let uses = checked(phase.uses, |patterns| Uses::found(&patterns.into_list(), columns, (self.folder, &all)))?;
+        let (cpus, row_cpus) = of_rows(phase.cpus, columns, Cpus::text, |_, text| Cpus::Column(text), values::cpus)?;
+        let memory = |size| values::memory(&size);
+        let (memory, row_memory) = of_rows(phase.memory, columns, |size| Some(size.text()), Size::with, memory)?;
+        let limit = |given| values::limit(&given).map_err(|error| about("time_limit", &error));
+        let with = |given: &Limit, text| given.with(values::span(text));
+        let (time_limit, row_time_limits) = of_rows(phase.time_limit, columns, Limit::text, with, limit)?;
         let copies = match phase.copies {
             None => Copies::of(&command, shell.as_deref()),
             Some(true) => Copies::Forced,
             Some(false) => Copies::Never,
         };
-        let memory = checked(phase.memory, |size| memory(&size))?;
-        let time_limit = checked(phase.time_limit, |given| limit(&given).map_err(|error| about("time_limit", &error)))?;
         let planned_phase = PlannedPhase {
             after,
             edges,
             tasks_of,
             tasks,
             inputs,
-            cpus: checked(phase.cpus, cpus)?.unwrap_or(1.0),
+            cpus: cpus.unwrap_or(1.0),
             memory: memory.map(|(bytes, _)| bytes),
             memory_retry: memory.and_then(|(_, retry)| retry),
+            row_limits: RowLimits {
+                cpus: row_cpus,
+                memory: row_memory.into_iter().map(|(bytes, _)| bytes).collect(),
+                time_limit: row_time_limits.into_iter().map(|(limit, _)| limit).collect(),
+            },
+            uses: uses.unwrap_or_default(),
             gpus: checked(phase.gpus, |gpus| count("gpus", gpus, &GPUS))?.unwrap_or(0),
             features: checked(phase.features, features)?.unwrap_or_default(),
             retries: retries.unwrap_or(if idempotent { DEFAULT_RETRIES } else { 0 }),
@@ -383,6 +431,7 @@ impl Common<'_> {
             shell,
             copies,
             matrix: matrix.map(|(_, matrix)| matrix),
+            table,
             keep_going: phase.keep_going.unwrap_or(false),
             allowed_failures: checked(phase.allowed_failures, |allowed| allowance(&allowed))?.unwrap_or_default(),
             time_limit: time_limit.map(|(limit, _)| limit),
@@ -404,6 +453,53 @@ impl Common<'_> {
         check_edges(&planned_phase, planned).map_err(|message| Wrong::at(span, message))?;
         Ok(planned_phase)
     }
+}
+
+/// Returns the input file of each row of a table.
+fn inputs_of_rows(
+    patterns: &[String],
+    table: &Table,
+    (folder, environment): (&Path, &Environment),
+) -> Result<Vec<PathBuf>, String> {
+    let [pattern] = patterns else {
+        return Err("inputs: with a table, give one pattern, whose file is the input of the row; the other files that a task reads \
+                    belong to uses, also with columns: uses = [\"{reads_2}\"]"
+            .to_owned());
+    };
+    let text = Table::columns_in(Some(table), pattern).map_err(|error| format!("inputs: {error}"))?;
+    if text.is_same_for_all() {
+        return Err(format!(
+            "inputs: {pattern:?} is the same for all rows of {}: name a column in it, such as {{{}}}, or put it under uses",
+            table.name(),
+            table.columns()[0]
+        ));
+    }
+    let file = |row| {
+        let pattern = table.fill(&text, row, as_pattern);
+        let mut files = inputs::files("inputs", std::slice::from_ref(&pattern), folder, environment)?;
+        match files.len() {
+            1 => Ok(files.swap_remove(0)),
+            several => Err(format!(
+                "inputs: {pattern:?} matches {several} files, but a row has one input: name the others in a column and under uses"
+            )),
+        }
+    };
+    (0..table.rows()).map(|row| file(row).map_err(|error: String| table.about(row, error))).collect()
+}
+
+/// Checks that the record of a run can hold the values of all tables, by which a resumed run recognises their tasks.
+fn check_size_of_tables(phases: &[PlannedPhase]) -> Result<(), Wrong> {
+    let tables = phases.iter().filter_map(|phase| phase.table.as_deref());
+    let size: usize = tables.map(Table::recorded_size).sum();
+    if size <= MOST_RECORDED {
+        return Ok(());
+    }
+    Err(Wrong::anywhere(format!(
+        "the tables of all phases have about {} MiB, but at most {} are possible: leave out columns that no command uses, or split \
+         the job",
+        size >> 20,
+        MOST_RECORDED >> 20
+    )))
 }
 
 fn environment(given: Option<Spanned<Environment>>) -> Result<Environment, Wrong> {

@@ -10,7 +10,7 @@ use crate::map::Template;
 
 /// Largest size of the values that the record of a run holds, with what surrounds each of them: 32 MiB. Longer ones are not
 /// recorded, so that the record stays far below its largest size.
-const MOST_RECORDED: usize = 32 << 20;
+pub(super) const MOST_RECORDED: usize = 32 << 20;
 /// Number of bytes that surround the values of a task in the record, with a margin.
 const AROUND: usize = 64;
 

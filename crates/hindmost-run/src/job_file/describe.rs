@@ -1,5 +1,6 @@
 //! Prints a plan as text and JSON, for `hindmost run --check`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -13,6 +14,8 @@ use super::output::OutputTemplate;
 use super::plan::{DEFAULT_LOSSES, Plan, PlannedPhase};
 use super::printable::printable;
 use super::shell::shell_in_words;
+use super::table::Table;
+use super::uses::RowLimits;
 use super::values::KILL_AFTER;
 use super::writes::Repeats;
 
@@ -80,13 +83,16 @@ impl PlannedPhase {
         if !self.after.is_empty() {
             let _ = write!(text, ", after {}", self.parents_in_words(plan).join(", "));
         }
+        let most = |differs: bool| if differs { "up to " } else { "" };
+        let RowLimits { cpus, memory, time_limit } = &self.row_limits;
         let _ = write!(
             text,
-            "\n  each       {}",
+            "\n  each       {}{}",
+            most(!cpus.is_empty()),
             if self.cpus == 1.0 { "1 cpu".to_owned() } else { format!("{} cpus", self.cpus) }
         );
         if let Some(bytes) = self.memory {
-            let _ = write!(text, ", {} of memory", size(bytes));
+            let _ = write!(text, ", {}{} of memory", most(!memory.is_empty()), size(bytes));
         }
         if let Some(retry) = self.memory_retry {
             let _ = write!(text, " at most ({retry} times as much after a kill for it)");
@@ -116,7 +122,8 @@ impl PlannedPhase {
             let _ = write!(text, ", {} may fail", many(u64::from(self.allowed_failures.of(self.tasks)), "task"));
         }
         if let Some(limit) = self.time_limit {
-            let _ = write!(text, ", at most {}", time(limit));
+            let differs = if time_limit.is_empty() { "" } else { ", by row" };
+            let _ = write!(text, ", at most {}{differs}", time(limit));
         }
         if let Some(retry) = self.time_limit_retry {
             let _ = write!(text, " ({retry} times as long after a time-out)");
@@ -144,14 +151,27 @@ impl PlannedPhase {
             let _ = write!(text, ", can resume");
         }
         text.push('\n');
+        let within = |path| Path::strip_prefix(path, &plan.folder).unwrap_or(path);
         if let Some((first, last)) = self.inputs.as_ref().and_then(|inputs| Some((inputs.first()?, inputs.last()?))) {
-            let within = |path| shown(Path::strip_prefix(path, &plan.folder).unwrap_or(path));
             let combinations = self.matrix.as_ref().map_or(1, Matrix::combinations);
             let count = many(u64::from(self.tasks) / combinations.max(1), "file");
             let _ = if first == last {
-                writeln!(text, "  inputs     {}", within(first))
+                writeln!(text, "  inputs     {}", shown(within(first)))
             } else {
-                writeln!(text, "  inputs     {count}, {} to {}", within(first), within(last))
+                writeln!(text, "  inputs     {count}, {} to {}", shown(within(first)), shown(within(last)))
+            };
+        }
+        if let Some(table) = &self.table {
+            let columns = printable(&table.columns().join(", "));
+            let _ = writeln!(text, "  table      {}: {}", shown(within(table.file())), cut(&columns));
+        }
+        let used = self.uses.common.iter().chain(self.uses.of_rows.iter().flatten()).collect::<BTreeSet<_>>();
+        if let (Some(first), Some(last)) = (used.first(), used.last()) {
+            let _ = if first == last {
+                writeln!(text, "  uses       {}", shown(within(first)))
+            } else {
+                let (first, last) = (shown(within(first)), shown(within(last)));
+                writeln!(text, "  uses       {}, {first} to {last}", many(used.len() as u64, "file"))
             };
         }
         if let Some(matrix) = &self.matrix {
@@ -209,6 +229,8 @@ impl PlannedPhase {
             "allowed_losses": self.allowed_losses,
             "shell": self.shell,
             "matrix": self.matrix.as_ref().map(Matrix::to_json),
+            "table": self.table.as_deref().map(Table::to_json),
+            "uses": self.uses.common.iter().chain(self.uses.of_rows.iter().flatten()).map(|file| lossy(file)).collect::<BTreeSet<_>>(),
             "keep_going": self.keep_going,
             "allowed_failures": self.allowed_failures.of(self.tasks),
             "time_limit": self.time_limit.map(|limit| limit.as_secs_f64()),

@@ -66,7 +66,7 @@ fn groups(parent: &PlannedPhase, phase: &PlannedPhase, by: &str) -> TaskGroups {
 impl PlannedPhase {
     /// Returns the value of a variable of a task; `None` if it has none of this name.
     pub(super) fn value_of(&self, task: u32, name: &str) -> Option<String> {
-        self.matrix_values(task).find(|(own, _)| *own == name).map(|(_, value)| value.to_owned())
+        self.values(task).find(|(own, _)| *own == name).map(|(_, value)| value.to_owned())
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) struct JobFile {
     /// Folder in which commands run, relative to the job file's folder. Default: the job file's folder.
     #[schemars(with = "Option<String>")]
     pub directory: Option<Spanned<String>>,
-    /// Keys of all phases that do not have them: every key of a phase except name, command, output, tasks, inputs, matrix and after.
+    /// Keys of all phases that do not have them: every key of a phase except name, command, output, tasks, inputs, matrix, table, uses and after.
     pub defaults: Option<Defaults>,
     /// The phases, in any order. `after` says which phases must be finished before.
     #[serde(default)]
@@ -63,12 +63,12 @@ macro_rules! with_shared_keys {
         $(#[$about])*
         pub(super) struct $name {
             $($own)*
-    /// Processor cores that one attempt takes.
-    #[schemars(with = "Option<f64>", range(min = 0.001, max = 1_000_000.0), extend("default" = 1))]
-    pub cpus: Option<Spanned<f64>>,
-    /// Memory that one attempt takes, with a unit, such as "256MB" or "2GB". Default: memory is not accounted for.
-    /// With `{ first = "4GB", retry = 2 }` it is a limit, and each retry after a kill for memory gets twice as much, up to what the
-    /// largest node has.
+    /// Processor cores that one attempt takes: a number, or in a phase with a table a column such as "{threads}".
+    #[schemars(with = "Option<Cpus>", extend("default" = 1))]
+    pub cpus: Option<Spanned<Cpus>>,
+    /// Memory that one attempt takes, with a unit, such as "256MB" or "2GB", or in a phase with a table a column such as "{memory}" or
+    /// "{gigabytes}GB". Default: memory is not accounted for. With `{ first = "4GB", retry = 2 }` it is a limit, and each retry after
+    /// a kill for memory gets twice as much, up to what the largest node has.
     #[schemars(with = "Option<Size>")]
     pub memory: Option<Spanned<Size>>,
     /// GPUs that one attempt takes, of nodes that have any: those of engine slurm. Default: none.
@@ -140,23 +140,27 @@ with_shared_keys! {
     #[serde(deny_unknown_fields)]
     #[schemars(extend("oneOf" = [
         {"required": ["tasks"]},
-        {"required": ["inputs"]},
+        {"required": ["inputs"], "not": {"required": ["table"]}},
         {"required": ["matrix"], "not": {"required": ["inputs"]}},
+        {"required": ["table"]},
         {
             "required": ["after"],
-            "not": {"anyOf": [{"required": ["tasks"]}, {"required": ["inputs"]}, {"required": ["matrix"]}]}
+            "not": {"anyOf": [
+                {"required": ["tasks"]}, {"required": ["inputs"]}, {"required": ["matrix"]}, {"required": ["table"]}
+            ]}
         }
     ]))]
     struct Phase {
     /// Name of the phase, unique in the job. It is also the folder of its results, DIR/NAME/TASK.
     #[schemars(with = "String", length(min = 1, max = 200), regex(pattern = r"^[^./][^/]*$"))]
     pub name: Option<Spanned<String>>,
-    /// Number of tasks. Give either tasks, or inputs, a matrix or both of these, or none if tasks wait for single tasks (each, by).
+    /// Number of tasks. Give either tasks, or a table, or inputs, a matrix or both of these, or none if tasks wait for single tasks
+    /// (each, by).
     #[schemars(with = "Option<u32>", range(min = 1, max = 10_000_000))]
     pub tasks: Option<Spanned<i64>>,
     /// Input files, one for each task in sorted order: a pattern such as "text/*.txt" or a list of patterns, relative to the
     /// job file's folder. `*`, `?`, `[a-z]` and `**` (folders at any depth) stand for names. Folders and hidden files are
-    /// left out.
+    /// left out. With a table: the input file of each row, in which columns stand, such as "fastq/{sample}.fq".
     #[schemars(with = "Option<Patterns>")]
     pub inputs: Option<Spanned<Patterns>>,
     /// Variables with lists of values, such as { lr = [0.1, 0.01], seed = [1, 2, 3] }: one task for each combination. The last
@@ -164,12 +168,22 @@ with_shared_keys! {
     /// variable of its name.
     #[schemars(with = "Option<BTreeMap<String, Vec<MatrixValue>>>")]
     pub matrix: Option<Spanned<BTreeMap<String, Spanned<Vec<MatrixValue>>>>>,
+    /// A table with a header, such as "samples.csv": one task for each row. The columns are variables: "{sample}" in command, inputs,
+    /// uses, output, cpus, memory and time_limit, and $HINDMOST_COLUMN_sample in the environment. The ending says how the file is read:
+    /// .csv, .tsv, or a JSON object on each line (.jsonl, .ndjson). Its path is relative to the job file's folder.
+    #[schemars(with = "Option<String>", regex(pattern = r"\.([cC][sS][vV]|[tT][sS][vV]|[tT][aA][bB]|[jJ][sS][oO][nN][lL]|[nN][dD][jJ][sS][oO][nN])$"))]
+    pub table: Option<Spanned<String>>,
+    /// Files that the commands read besides their inputs, such as ["ref/*.fa", "scripts/align.sh"]: a pattern or a list of patterns,
+    /// relative to the job file's folder. A resumed run runs tasks again whose files have changed. With a table, columns may stand in
+    /// the patterns: a file of one row.
+    #[schemars(with = "Option<Patterns>")]
+    pub uses: Option<Spanned<Patterns>>,
     /// Command of every task, run by the shell. It writes its results into the folder "$HINDMOST_OUTPUT".
     #[schemars(with = "String", length(min = 1))]
     pub command: Option<Spanned<String>>,
     /// The file that the standard output of each task becomes, relative to the folder in which the command runs, such as
     /// "{.}.gz" or "out/{seed}.txt": {} input, {.} without extension, {/} without folder, {//} folder, {/.} without both, {NAME} value
-    /// of the matrix, {#} number of the task. It appears in one step when the task has succeeded. A file that the task has not made
+    /// of the matrix or the table, {#} number of the task. It appears in one step when the task has succeeded. A file that the task has not made
     /// is not replaced without --overwrite. Default: standard output stays in the output folder.
     #[schemars(with = "Option<String>", length(min = 1))]
     pub output: Option<Spanned<String>>,
@@ -255,6 +269,27 @@ impl MatrixValue {
     }
 }
 
+/// A number of processor cores.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a number of cpus, or a column of the table such as \"{threads}\"")]
+#[schemars(inline)]
+pub(super) enum Cpus {
+    /// A number.
+    Number(#[schemars(range(min = 0.001, max = 1_000_000.0))] f64),
+    /// A column of the table.
+    Column(#[schemars(regex(pattern = r"\{[A-Za-z_][A-Za-z0-9_]*\}"))] String),
+}
+
+impl Cpus {
+    /// Returns the number as a text; `None` if it is a number.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Cpus::Number(_) => None,
+            Cpus::Column(text) => Some(text),
+        }
+    }
+}
+
 /// A duration, in seconds or as text.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(
@@ -266,7 +301,17 @@ pub(super) enum Span {
     /// A number of seconds.
     Seconds(#[schemars(extend("exclusiveMinimum" = 0))] f64),
     /// A text with a unit.
-    Text(#[schemars(regex(pattern = r"^\s*([0-9.]+\s*(ms|s|m|min|h|d)\s*)+$"))] String),
+    Text(#[schemars(regex(pattern = r"^\s*([0-9.]+\s*(ms|s|m|min|h|d)\s*)+$|\{[A-Za-z_][A-Za-z0-9_]*\}"))] String),
+}
+
+impl Span {
+    /// Returns the duration as a text; `None` if it is a number of seconds.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Span::Seconds(_) => None,
+            Span::Text(text) => Some(text),
+        }
+    }
 }
 
 /// A limit on a duration, which may grow with each retry.
@@ -289,6 +334,23 @@ pub(super) enum Limit {
         #[schemars(range(min = 1.0, max = 100.0))]
         retry: f64,
     },
+}
+
+impl Limit {
+    /// Returns the limit of the first attempt as a text; `None` if it is a number of seconds.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Limit::Fixed(span) | Limit::Growing { first: span, .. } => span.text(),
+        }
+    }
+
+    /// Returns another limit that grows in the same way.
+    pub fn with(&self, first: Span) -> Limit {
+        match self {
+            Limit::Fixed(_) => Limit::Fixed(first),
+            Limit::Growing { retry, .. } => Limit::Growing { first, retry: *retry },
+        }
+    }
 }
 
 /// A number or share of tasks.
@@ -341,7 +403,17 @@ impl Parent {
     }
 }
 
-/// Patterns of input files.
+impl Patterns {
+    /// Returns the patterns.
+    pub fn into_list(self) -> Vec<String> {
+        match self {
+            Patterns::One(pattern) => vec![pattern],
+            Patterns::Many(patterns) => patterns,
+        }
+    }
+}
+
+/// Patterns of files.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected a pattern such as \"text/*.txt\", or a list of patterns")]
 #[schemars(inline)]
@@ -373,16 +445,36 @@ pub(super) enum Features {
 #[schemars(inline)]
 pub(super) enum Size {
     /// A text of a number and a unit.
-    Text(#[schemars(regex(pattern = r"^\s*[0-9.]+\s*([kKmMgGtT]([iI]?[bB])?|[bB])\s*$"))] String),
+    Text(
+        #[schemars(regex(pattern = r"^\s*[0-9.]+\s*([kKmMgGtT]([iI]?[bB])?|[bB])\s*$|\{[A-Za-z_][A-Za-z0-9_]*\}"))]
+        String,
+    ),
     /// A size that grows.
     Growing {
         /// The size for the first attempt, with a unit.
-        #[schemars(regex(pattern = r"^\s*[0-9.]+\s*([kKmMgGtT]([iI]?[bB])?|[bB])\s*$"))]
+        #[schemars(regex(pattern = r"^\s*[0-9.]+\s*([kKmMgGtT]([iI]?[bB])?|[bB])\s*$|\{[A-Za-z_][A-Za-z0-9_]*\}"))]
         first: String,
         /// How many times as much a retry gets as the attempt that was killed for memory.
         #[schemars(range(min = 1.0, max = 100.0))]
         retry: f64,
     },
+}
+
+impl Size {
+    /// Returns the size of the first attempt as a text.
+    pub fn text(&self) -> &str {
+        match self {
+            Size::Text(text) | Size::Growing { first: text, .. } => text,
+        }
+    }
+
+    /// Returns another size that grows in the same way.
+    pub fn with(&self, first: String) -> Size {
+        match self {
+            Size::Text(_) => Size::Text(first),
+            Size::Growing { retry, .. } => Size::Growing { first, retry: *retry },
+        }
+    }
 }
 
 /// Returns the JSON schema of job files, with which editors complete and check them.

@@ -25,19 +25,20 @@ enum Part {
     Below,
 }
 
-/// Returns the files that match any of the patterns, each once and sorted. `environment` has the variables of the phase; others
-/// are those of this process.
+/// Returns the files that match any of the patterns of a key, each once and sorted. `environment` has the variables of the phase;
+/// others are those of this process.
 pub(super) fn files(
+    key: &str,
     patterns: &[String],
     folder: &Path,
     environment: &BTreeMap<String, String>,
 ) -> Result<Vec<PathBuf>, String> {
     if patterns.is_empty() {
-        return Err("inputs is an empty list: give a pattern such as \"text/*.txt\"".to_owned());
+        return Err(format!("{key} is an empty list: give a pattern such as \"text/*.txt\""));
     }
     let mut found = BTreeSet::new();
     for pattern in patterns {
-        let wrong = |reason: String| format!("inputs: {pattern:?} {reason}");
+        let wrong = |reason: String| format!("{key}: {pattern:?} {reason}");
         let expanded = expanded(pattern, environment).map_err(wrong)?;
         let parts = parts(&expanded).map_err(wrong)?;
         let mut walk = Walk { parts: &parts, found: BTreeSet::new(), folders_matched: false };

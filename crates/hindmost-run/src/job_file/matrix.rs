@@ -109,11 +109,15 @@ impl Matrix {
     }
 }
 
+/// True if a text can be the name of a variable.
+pub(super) fn is_variable(name: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    name.starts_with(is_letter) && name.chars().all(|c| is_letter(c) || c.is_ascii_digit())
+}
+
 /// Checks that a variable of a matrix can be set and used as `$NAME`.
 fn check_variable(name: &str, environment: &BTreeMap<String, String>) -> Result<(), String> {
-    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
-    let is_valid = name.starts_with(is_letter) && name.chars().all(|c| is_letter(c) || c.is_ascii_digit());
-    let reason = if !is_valid {
+    let reason = if !is_variable(name) {
         "it must be the name of a variable: letters, digits and _, not beginning with a digit".to_owned()
     } else if name.starts_with(OWN) {
         format!("names that begin with {OWN} are reserved for Hindmost")

@@ -1,13 +1,14 @@
 //! The numbers of tasks in a run that is resumed after its job file or its inputs have changed.
 //!
 //! A task keeps the number with which its run began, because its result has this number. Tasks are recognised by their input and
-//! their values of the matrix. New tasks get the next numbers. A task whose input or values are gone is *withdrawn*: its number
+//! their values of the matrix. A row of a table is recognised by its values; one that has changed by those columns that it had
+//! before, and otherwise by its first columns ([`Alike`]). New tasks get the next numbers. A task whose input or values are gone is *withdrawn*: its number
 //! stays unused, and it never runs. Tasks of a map are recognised by their values. Tasks without inputs and values only have
 //! numbers. If there are more or fewer of them than before, they are other tasks, because commands see `HINDMOST_TASKS`: the phase
 //! is *renewed*.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::edges::PlannedEdges;
 use super::plan::{Plan, PlannedPhase};
+use super::table::Table;
 use crate::escape::{escaped, unescaped};
 
 /// The tasks of a phase, as the record of a run holds them.
@@ -30,7 +32,8 @@ pub struct RecordedPhase {
     pub edges: Vec<PlannedEdges>,
     /// Number of tasks.
     pub tasks: u32,
-    /// What each task is recognised by: its input, if it has one, and its values of the matrix as `NAME=VALUE`. Empty if tasks
+    /// What each task is recognised by: its input, if it has one, and its values of the matrix or the table as
+    /// `NAME=VALUE`. Empty if tasks
     /// only have numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<Vec<String>>,
@@ -99,6 +102,8 @@ impl Plan {
         {
             return None;
         }
+        let edges = self.phases.iter().flat_map(|phase| &phase.edges);
+        let by: BTreeSet<String> = edges.filter_map(|edges| edges.by.clone()).collect();
         let mut changes = TaskChanges::default();
         for (at, phase) in (0..).zip(&mut self.phases) {
             let Some(then) = recorded.get(at as usize) else {
@@ -107,7 +112,7 @@ impl Plan {
                 if let Some(parent) = phase.tasks_of.and_then(|parent| recorded.get(parent as usize)) {
                     let now = phase.keys();
                     if now != parent.keys {
-                        phase.renumber(&parent.keys, now);
+                        phase.renumber(&parent.keys, &now, &by);
                     }
                 }
                 continue;
@@ -119,7 +124,7 @@ impl Plan {
             if now.is_empty() != then.keys.is_empty() || now.is_empty() && phase.tasks != then.tasks {
                 changes.renewed.push((at, then.tasks));
             } else if now != then.keys || !then.withdrawn.is_empty() {
-                phase.renumber(&then.keys, now);
+                phase.renumber(&then.keys, &now, &by);
                 let was_there = |task: &u32| *task < then.tasks && then.withdrawn.binary_search(task).is_err();
                 let tasks = 0..phase.tasks;
                 changes.added.extend(
@@ -232,7 +237,7 @@ impl PlannedPhase {
         if let Some(commands) = &self.commands {
             return commands.keys();
         }
-        if self.inputs.is_none() && self.matrix.is_none() {
+        if self.inputs.is_none() && self.matrix.is_none() && self.table.is_none() {
             return Vec::new();
         }
         let key = |task: u32| {
@@ -240,22 +245,44 @@ impl PlannedPhase {
                 return key.clone();
             }
             let input = self.input_of(task).map(|input| escaped(input.as_os_str()));
-            let values = self.matrix_values(task).map(|(name, value)| format!("{name}={value}"));
+            let values = self.values(task).map(|(name, value)| format!("{name}={value}"));
             input.into_iter().chain(values).collect()
         };
         (0..self.tasks).map(key).collect()
     }
 
     /// Gives the tasks with the keys `now` the numbers that these keys have in `then`, and appends the others.
-    fn renumber(&mut self, then: &[Vec<String>], now: Vec<Vec<String>>) {
-        let mut by_key: HashMap<Vec<String>, VecDeque<u32>> = HashMap::new();
-        for (place, key) in (0..).zip(now) {
-            by_key.entry(key).or_default().push_back(place);
+    /// A row that moves to another group of a later phase, because its value of a column in `by` is another one, is another task: the
+    /// group that it leaves changes too.
+    fn renumber(&mut self, then: &[Vec<String>], now: &[Vec<String>], by: &BTreeSet<String>) {
+        let mut places: Vec<Option<u32>> = vec![None; then.len()];
+        let mut new: BTreeSet<u32> = (0..now.len() as u32).collect();
+        let alike = match &self.table {
+            Some(table) => Alike::rows(then, table),
+            None => vec![Alike::Equal],
+        };
+        for alike in alike {
+            let mut by_key: HashMap<Vec<&str>, VecDeque<u32>> = HashMap::new();
+            for place in &new {
+                by_key.entry(alike.part_of(&now[*place as usize], by)).or_default().push_back(*place);
+            }
+            let mut open: HashMap<Vec<&str>, u32> = HashMap::new();
+            for key in then.iter().zip(&places).filter(|(_, place)| place.is_none()).map(|(key, _)| key) {
+                *open.entry(alike.part_of(key, by)).or_default() += 1;
+            }
+            for (key, place) in then.iter().zip(&mut places).filter(|(_, place)| place.is_none()) {
+                let part = alike.part_of(key, by);
+                let Some(found) = by_key.get_mut(&part) else { continue };
+                // What several rows have in common identifies none of them.
+                if part.is_empty() || alike.must_be_single() && (found.len() > 1 || open.get(&part) != Some(&1)) {
+                    continue;
+                }
+                *place = found.pop_front();
+                if let Some(place) = place {
+                    new.remove(place);
+                }
+            }
         }
-        let mut places: Vec<Option<u32>> =
-            then.iter().map(|key| by_key.get_mut(key).and_then(VecDeque::pop_front)).collect();
-        let mut new: Vec<u32> = by_key.into_values().flatten().collect();
-        new.sort_unstable();
         places.extend(new.into_iter().map(Some));
         if self.commands.is_none() {
             let withdrawn = (0..).zip(&places).zip(then).filter(|((_, place), _)| place.is_none());
@@ -278,6 +305,51 @@ impl PlannedPhase {
         self.tasks = places.len() as u32;
         self.places = Some(places);
     }
+}
+
+/// By what tasks of a resumed run are recognised.
+enum Alike<'a> {
+    /// All of the key is equal.
+    Equal,
+    /// The values of these columns are equal, whatever the input is.
+    Columns(Vec<&'a str>),
+    /// The values of these columns, the first ones of the table, are equal, and no other row has them.
+    First(&'a [String]),
+}
+
+impl<'a> Alike<'a> {
+    /// Returns by what rows of a table are recognised, in this order. `then` are their keys in the run.
+    fn rows(then: &'a [Vec<String>], table: &'a Table) -> Vec<Alike<'a>> {
+        let had: BTreeSet<&str> = then.iter().flatten().filter_map(|part| name_in(part)).collect();
+        let common = table.columns().iter().map(String::as_str).filter(|name| had.contains(name));
+        let columns = table.columns();
+        let first = (1..=columns.len()).rev().map(|number| Alike::First(&columns[..number]));
+        [Alike::Equal, Alike::Columns(common.collect())].into_iter().chain(first).collect()
+    }
+
+    /// Returns the part of a key that counts.
+    fn part_of<'k>(&self, key: &'k [String], by: &BTreeSet<String>) -> Vec<&'k str> {
+        let counts = |part: &&str| match self {
+            Alike::Equal => true,
+            Alike::Columns(names) => name_in(part).is_some_and(|name| names.contains(&name)),
+            Alike::First(names) => {
+                name_in(part).is_some_and(|name| names.iter().any(|own| own == name) || by.contains(name))
+            }
+        };
+        let mut parts: Vec<&str> = key.iter().map(String::as_str).filter(counts).collect();
+        // Columns may have changed places.
+        parts.sort_unstable();
+        parts
+    }
+
+    fn must_be_single(&self) -> bool {
+        matches!(self, Alike::First(_))
+    }
+}
+
+/// Returns the name of the variable or column in a part of a key; `None` if the part is an input, which is an absolute path.
+fn name_in(part: &str) -> Option<&str> {
+    if part.starts_with('/') { None } else { part.split_once('=').map(|(name, _)| name) }
 }
 
 #[cfg(test)]
@@ -341,7 +413,7 @@ mod tests {
         let changes = second.numbered_as(&first.recorded_phases()).unwrap();
         assert_eq!((&changes.added[..], &changes.withdrawn[..]), (&[(0, 4), (0, 5)][..], &[][..]));
         let values = |plan: &Plan, task| {
-            plan.phases[0].matrix_values(task).map(|(_, value)| value.to_owned()).collect::<Vec<_>>().join(" ")
+            plan.phases[0].values(task).map(|(_, value)| value.to_owned()).collect::<Vec<_>>().join(" ")
         };
         let all: Vec<String> = (0..6).map(|task| values(&second, task)).collect();
         assert_eq!(all, ["0.1 1", "0.1 2", "0.3 1", "0.3 2", "0.2 1", "0.2 2"]);
@@ -376,12 +448,44 @@ mod tests {
         let mut second = with("2");
         second.numbered_as(&first.recorded_phases()).unwrap();
         assert_eq!(second.phases[0].withdrawn_tasks().collect::<Vec<_>>(), [0, 2]);
-        let values: Vec<(&str, &str)> = (0..4).flat_map(|task| second.phases[0].matrix_values(task)).collect();
+        let values: Vec<(&str, &str)> = (0..4).flat_map(|task| second.phases[0].values(task)).collect();
         assert_eq!(values, [("v", "1"), ("v", "2"), ("v", "1"), ("v", "2")]);
         let mut third = with("1, 2");
         let changes = third.numbered_as(&second.recorded_phases()).unwrap();
         assert_eq!((&changes.added[..], &changes.withdrawn[..]), (&[(0, 0), (0, 2)][..], &[][..]));
         assert_eq!((inputs(&third), third.tasks()), (inputs(&first), 4));
+    }
+
+    #[test]
+    fn rows_of_a_table_keep_their_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        let with = |rows: &str| {
+            fs::write(folder.path().join("t.csv"), rows).unwrap();
+            plan(folder.path(), "[[phase]]\nname = \"a\"\ntable = \"t.csv\"\ncommand = \"true\"\n")
+        };
+        let shown = |plan: &Plan| -> Vec<String> {
+            let row = |task| plan.phases[0].values(task).map(|(_, value)| value).collect::<Vec<_>>().join(" ");
+            (0..plan.phases[0].tasks).map(row).collect()
+        };
+        // Another order; two rows are equal.
+        let first = with("patient,lane\np1,1\np1,2\np2,1\np2,1\n");
+        let mut second = with("lane,patient\n1,p2\n2,p1\n1,p2\n1,p1\n");
+        assert!(second.numbered_as(&first.recorded_phases()).unwrap().is_empty());
+        assert_eq!(shown(&second), ["1 p1", "2 p1", "1 p2", "1 p2"]);
+        assert_eq!((second.phases[0].value(1, "patient"), second.phases[0].value(1, "x")), (Some("p1"), None));
+        // A new column, a new row first, and a row that is gone.
+        let mut third = with("patient,lane,age\np3,1,30\np1,2,40\np1,1,40\np2,1,50\n");
+        let changes = third.numbered_as(&first.recorded_phases()).unwrap();
+        assert_eq!((&changes.added[..], &changes.withdrawn[..]), (&[(0, 4)][..], &[(0, 3)][..]));
+        assert_eq!(shown(&third), ["p1 1 40", "p1 2 40", "p2 1 50", "p2 1", "p3 1 30"]);
+        // Changed rows are recognised by as many of their first columns as distinguish them from others.
+        let mut fourth = with("patient,lane,age\np3,7,30\np1,2,41\np1,1,41\np2,1,50\n");
+        assert!(fourth.numbered_as(&third.recorded_phases()).unwrap().is_empty());
+        assert_eq!(shown(&fourth), ["p1 1 41", "p1 2 41", "p2 1 50", "p2 1", "p3 7 30"]);
+        // Two rows of one patient with other lanes may be either of the earlier ones.
+        let mut fifth = with("patient,lane,age\np1,3,40\np1,4,40\np2,1,50\np3,7,30\n");
+        let changes = fifth.numbered_as(&fourth.recorded_phases()).unwrap();
+        assert_eq!((&changes.added[..], &changes.withdrawn[..]), (&[(0, 5), (0, 6)][..], &[(0, 0), (0, 1)][..]));
     }
 
     #[test]

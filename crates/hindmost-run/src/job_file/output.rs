@@ -5,11 +5,11 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use super::digest::Digest;
-use super::matrix::Matrix;
 use crate::map::{Reading, Template};
 
 /// A template of the paths of output files, with the replacement strings of a map's commands. In a job file, the first value is the
-/// task's input, if it has one, and the others are its values of the matrix, which have their names.
+/// task's input, if it has one, and the others are its values of the matrix or the table, which have
+/// their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputTemplate {
     text: String,
@@ -31,9 +31,13 @@ impl OutputTemplate {
     }
 
     /// Reads the template of a phase of a job file.
-    pub(super) fn of_phase(text: &str, has_inputs: bool, matrix: Option<&Matrix>) -> Result<OutputTemplate, String> {
+    pub(super) fn of_phase<'a>(
+        text: &str,
+        has_inputs: bool,
+        variables: impl Iterator<Item = &'a String>,
+    ) -> Result<OutputTemplate, String> {
         let inputs = has_inputs.then(|| b"input".to_vec());
-        let variables = matrix.into_iter().flat_map(Matrix::keys).map(|(name, _)| name.as_bytes().to_vec());
+        let variables = variables.map(|name| name.as_bytes().to_vec());
         let names: Vec<Vec<u8>> = inputs.into_iter().chain(variables).collect();
         let OutputTemplate { text, template } =
             OutputTemplate::new(text.as_bytes(), &Reading { names: &names, ..Reading::default() })?;

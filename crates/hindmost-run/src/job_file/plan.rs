@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hindmost_core::ids::{JobId, TaskId};
@@ -18,7 +19,10 @@ use super::edges::PlannedEdges;
 use super::matrix::Matrix;
 use super::output::OutputTemplate;
 use super::printable::printable;
+use super::row_command::COLUMN_VARIABLE;
 use super::shell::shell_in_words;
+use super::table::Table;
+use super::uses::{RowLimits, Uses};
 use super::writes::{Found, Named, Repeats, VARIABLES, in_one_spelling, named, substituted, writes_value_of};
 use crate::engine::{GPUS, NodeOffer, Speeds};
 
@@ -67,6 +71,12 @@ pub struct PlannedPhase {
     /// Variables of which each task gets one combination of values; `None` if there are none. With inputs, each input has one
     /// task for each combination, and stands in `inputs` as often.
     pub matrix: Option<Matrix>,
+    /// The table whose rows are the tasks; `None` without one.
+    pub table: Option<Arc<Table>>,
+    /// The files that commands read besides their inputs.
+    pub uses: Uses,
+    /// What differs between the tasks of a table. `cpus`, `memory` and `time_limit` are then the largest values.
+    pub row_limits: RowLimits,
     /// The command that the shell runs for every task. If tasks have `commands`, the template of these, for people.
     pub command: String,
     /// The command of each task, if tasks have commands of their own.
@@ -254,6 +264,12 @@ impl Plan {
                 digest.number(phase.inputs.as_ref().map_or(u64::MAX, |inputs| inputs.len() as u64));
                 phase.inputs.iter().flatten().for_each(|input| digest.path(input));
             }
+            if phase.table.is_some() {
+                for (name, value) in (0..phase.tasks).flat_map(|task| phase.values(task)) {
+                    digest.text(name);
+                    digest.text(value);
+                }
+            }
             for (name, values) in phase.matrix.iter().flat_map(Matrix::keys) {
                 digest.text(name);
                 digest.number(values.len() as u64);
@@ -354,10 +370,22 @@ impl PlannedPhase {
         }
     }
 
-    /// Returns the resources that each task demands of its node, by name. Features are among them (see [`FEATURE`]).
+    /// Returns the resources that each task demands of its node, by name. Features are among them (see [`FEATURE`]). If they differ
+    /// between the rows of a table, these are the largest.
     pub fn demand(&self) -> DemandByName {
-        let mut demand = DemandByName::from([(CPUS.to_owned(), self.cpus)]);
-        demand.extend(self.memory.map(|bytes| (MEMORY.to_owned(), bytes as f64)));
+        self.demand_for(self.cpus, self.memory)
+    }
+
+    /// Returns the resources that a task demands.
+    pub(crate) fn demand_of(&self, task: u32) -> DemandByName {
+        let row = self.place_of(task).map_or(usize::MAX, |row| row as usize);
+        let cpus = self.row_limits.cpus.get(row).copied().unwrap_or(self.cpus);
+        self.demand_for(cpus, self.row_limits.memory.get(row).copied().or(self.memory))
+    }
+
+    fn demand_for(&self, cpus: f64, memory: Option<u64>) -> DemandByName {
+        let mut demand = DemandByName::from([(CPUS.to_owned(), cpus)]);
+        demand.extend(memory.map(|bytes| (MEMORY.to_owned(), bytes as f64)));
         demand.extend((self.gpus > 0).then(|| (GPUS.to_owned(), f64::from(self.gpus))));
         demand.extend(self.features.iter().map(|name| (format!("{FEATURE}{name}"), 1.0)));
         demand
@@ -402,9 +430,11 @@ impl PlannedPhase {
     pub fn named_by(&self, task: u32) -> Option<Named> {
         let mut found = named(&self.command_of(task))?;
         let mut values = Vec::new();
-        for name in
-            found.uses.iter().filter(|name| !name.starts_with("HINDMOST_") || VARIABLES.contains(&name.as_str()))
-        {
+        let is_known = |name: &&String| {
+            let is_own = name.starts_with("HINDMOST_") && !name.starts_with(COLUMN_VARIABLE);
+            !is_own || VARIABLES.contains(&name.as_str())
+        };
+        for name in found.uses.iter().filter(is_known) {
             values.push((name, self.variable_of(task, name)?));
         }
         let resolve = |file: &mut String| {
@@ -425,9 +455,8 @@ impl PlannedPhase {
             "HINDMOST_TASK" => task.to_string(),
             "PWD" => self.directory.to_str()?.to_owned(),
             _ => {
-                let of_matrix =
-                    self.matrix_values(task).find(|(own, _)| *own == name).map(|(_, value)| value.to_owned());
-                match of_matrix.or_else(|| self.environment.get(name).cloned()) {
+                let of_task = self.variables(task).find(|(own, _)| own == name).map(|(_, value)| value.to_owned());
+                match of_task.or_else(|| self.environment.get(name).cloned()) {
                     Some(value) => value,
                     None => match std::env::var(name) {
                         Ok(value) => value,

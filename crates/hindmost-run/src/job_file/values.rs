@@ -9,7 +9,7 @@ use hindmost_core::resources::parse_size;
 use hindmost_math::plain::{Plain, Quoted};
 
 use super::allowance::Allowance;
-use super::format::{Failures, Features, Limit, Size, Span};
+use super::format::{Cpus, Failures, Features, Limit, Size, Span};
 
 /// Largest length of a name in bytes. File systems allow 255; the other 55 bytes are for prefixes and suffixes.
 const LONGEST_NAME: usize = 200;
@@ -102,8 +102,12 @@ pub const KILL_AFTER: Duration = Duration::from_secs(5);
 /// # Errors
 /// If it names no time.
 pub fn time_or_zero(text: &str) -> Result<Duration, String> {
-    let seconds = text.trim().parse().map(Span::Seconds);
-    delay(&seconds.unwrap_or_else(|_| Span::Text(text.to_owned())))
+    delay(&span(text.to_owned()))
+}
+
+/// Returns a duration that a text names, in seconds if it has no unit.
+pub(super) fn span(text: String) -> Span {
+    text.trim().parse().map_or_else(|_| Span::Text(text), Span::Seconds)
 }
 
 /// Checks the words of a shell.
@@ -116,7 +120,14 @@ pub(super) fn shell(words: Vec<String>) -> Result<Vec<String>, String> {
 }
 
 /// Checks the number of cpus of one attempt.
-pub(super) fn cpus(cpus: f64) -> Result<f64, String> {
+pub(super) fn cpus(given: Cpus) -> Result<f64, String> {
+    let cpus = match given {
+        Cpus::Number(number) => number,
+        Cpus::Column(text) => {
+            let number = text.trim().parse();
+            number.map_err(|_| format!("cpus is {}, but must be a number", Quoted(&text)))?
+        }
+    };
     if CPUS.contains(&cpus) {
         Ok(cpus)
     } else {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::{MapError, Template};
 use crate::job_file::{
-    Allowance, Copies, DEFAULT_LOSSES, LONGEST_TEXT, OutputTemplate, Plan, PlannedPhase, TaskCommand, TaskCommands,
-    is_bourne,
+    Allowance, Copies, DEFAULT_LOSSES, LONGEST_TEXT, OutputTemplate, Plan, PlannedPhase, RowLimits, TaskCommand,
+    TaskCommands, Uses, is_bourne,
 };
 
 /// Name of the only phase of a map.
@@ -106,6 +106,9 @@ impl MapJob {
             tasks: self.commands.tasks.len() as u32,
             inputs: self.inputs(),
             matrix: None,
+            table: None,
+            uses: Uses::default(),
+            row_limits: RowLimits::default(),
             command: self.words.clone(),
             shell: Some(self.shell.clone()),
             commands: Some(self.commands.clone()),

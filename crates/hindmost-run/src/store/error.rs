@@ -62,8 +62,8 @@ pub enum StoreError {
     RecordMissing(PathBuf),
     /// The folder holds results of commands that have changed.
     #[error("{} holds results of phase {phase:?} of job {job:?}, whose command, variables or folder have changed since: \
-        use --resume --keep-results to keep these results, --redo {phase} to run the phase again, or --out DIR to run the job in \
-        another folder", path.display())]
+        use --resume --keep-results to keep these results, --redo-changed to run all tasks again whose command has changed, --redo \
+        {phase} to run this phase again, or --out DIR to run the job in another folder", path.display())]
     Changed {
         /// Path of the folder.
         path: PathBuf,

@@ -3,7 +3,7 @@
 //! It has one line for each successful attempt, written before the attempt's folder is renamed into place, so every result
 //! has a line. A result is valid if it equals one of its task's lines, because each line describes a complete result.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 
 use hindmost_core::ids::TaskId;
@@ -13,6 +13,7 @@ use super::appended::Appended;
 use super::folder::Folder;
 use super::input::InputState;
 use super::listing::Listing;
+use super::reads::{FileStates, name_of};
 use super::recorded_output::OutputFile;
 
 /// Name of the manifest's file.
@@ -33,6 +34,12 @@ pub(super) struct Line {
     /// State of the task's input file when the attempt began to use it; absent if the task has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<InputState>,
+    /// Names the states of the other files that the task uses ([`Used`]); absent if it uses none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<String>,
+    /// Values of the task's row of the table, by column; absent if the phase has none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub row: BTreeMap<String, String>,
     /// True if the output was empty. Then a link to the run's empty folder is the result, because a folder of its own would
     /// take 4 kB on most file systems.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -51,6 +58,15 @@ pub(super) struct Line {
     pub listing: Listing,
 }
 
+/// Another kind of line: the states of files that tasks use. It comes before the lines that refer to it, because many tasks use
+/// the same files.
+#[derive(Debug, Serialize, Deserialize)]
+struct Used {
+    /// The name by which lines refer to it.
+    used_files: String,
+    files: FileStates,
+}
+
 fn is_nothing(written: &[u64; 2]) -> bool {
     *written == [0, 0]
 }
@@ -60,6 +76,8 @@ pub(super) struct Manifest {
     file: Appended,
     /// All lines, by phase and task.
     lines: HashMap<(u32, u32), Vec<Line>>,
+    /// States of used files, by name.
+    used: HashMap<String, FileStates>,
 }
 
 impl Manifest {
@@ -68,6 +86,7 @@ impl Manifest {
         let mut file = folder.own_file(MANIFEST)?;
         let mut lines: HashMap<(u32, u32), Vec<Line>> = HashMap::new();
         let mut reader = BufReader::new(&file);
+        let mut used = HashMap::new();
         let (mut length, mut text) = (0, Vec::new());
         loop {
             text.clear();
@@ -80,6 +99,8 @@ impl Manifest {
             // no valid line runs again.
             if let Ok(line) = serde_json::from_slice::<Line>(&text) {
                 lines.entry((line.phase, line.task)).or_default().push(line);
+            } else if let Ok(Used { used_files, files }) = serde_json::from_slice(&text) {
+                used.insert(used_files, files);
             }
         }
         drop(reader);
@@ -88,7 +109,7 @@ impl Manifest {
             file.set_len(length)?;
         }
         file.seek(SeekFrom::Start(length))?;
-        Ok(Manifest { file: Appended::new(file), lines })
+        Ok(Manifest { file: Appended::new(file), lines, used })
     }
 
     /// Adds the line of an attempt's output before it is committed.
@@ -97,6 +118,27 @@ impl Manifest {
         self.file.waiting().push(b'\n');
         self.lines.entry((line.phase, line.task)).or_default().push(line);
         Ok(())
+    }
+
+    /// Adds the states of used files, unless they are there, and returns the name by which lines refer to them; `None` if there are
+    /// none.
+    pub(super) fn add_used(&mut self, files: FileStates) -> io::Result<Option<String>> {
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let name = name_of(&files);
+        if !self.used.contains_key(&name) {
+            let line = Used { used_files: name.clone(), files };
+            serde_json::to_writer(self.file.waiting(), &line).map_err(io::Error::other)?;
+            self.file.waiting().push(b'\n');
+            self.used.insert(line.used_files, line.files);
+        }
+        Ok(Some(name))
+    }
+
+    /// Returns the states of the files that were used for a result; `None` if it names none.
+    pub(super) fn used_by(&self, line: &Line) -> Option<&FileStates> {
+        self.used.get(line.used.as_ref()?)
     }
 
     /// Writes the added lines to the file, without syncing it.

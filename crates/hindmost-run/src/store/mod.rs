@@ -32,6 +32,7 @@ mod listing;
 mod manifest;
 mod opening;
 mod output_file;
+mod reads;
 mod record;
 mod recorded_output;
 mod recycling;
@@ -63,6 +64,8 @@ pub(crate) use listing::WRITTEN_AGAIN;
 use manifest::Manifest;
 pub(crate) use opening::LONGEST_RECORD;
 pub use opening::{Opened, Opening};
+use reads::Checksums;
+pub use reads::{ReadChange, Reads};
 pub use record::{BegunWith, GivenUp, JobRecord, begun_with};
 use recycling::Spares;
 use removal::Removal;
@@ -86,7 +89,7 @@ const OUT: &str = "out";
 /// Name of an attempt's standard output in its folder.
 const STDOUT: &str = "stdout";
 /// Name of the note about the state of an attempt's input file.
-const INPUT: &str = "input";
+const READS: &str = "reads";
 /// Name of the empty folder to which the links in the places of empty results point.
 const EMPTY: &str = "empty";
 /// Name of the link of which the links in the places of empty results are further names.
@@ -186,6 +189,8 @@ pub struct Store {
     keep_results: bool,
     overwrite: bool,
     spares: Spares,
+    /// Checksums of files that tasks use.
+    used: Checksums,
 }
 
 /// Writes a run's pages, also after its folder's lock is released.
@@ -384,18 +389,18 @@ impl Store {
         Ok(self.attempt(attempt))
     }
 
-    /// Notes in an attempt's folder in which state its input file was when it began.
+    /// Notes in an attempt's folder in which state what it reads was when it began.
     ///
     /// # Errors
     /// If the note can't be written.
-    pub fn note_input(&self, attempt: AttemptId, input: &InputState) -> io::Result<()> {
-        let text = serde_json::to_vec(input).map_err(io::Error::other)?;
-        self.attempts.sub(self.attempt_name(attempt))?.new_file(INPUT)?.write_all(&text)
+    pub fn note_reads(&self, attempt: AttemptId, reads: &Reads) -> io::Result<()> {
+        let text = serde_json::to_vec(reads).map_err(io::Error::other)?;
+        self.attempts.sub(self.attempt_name(attempt))?.new_file(READS)?.write_all(&text)
     }
 
-    /// Returns the noted state of an attempt's input file; `None` if there is no note, as in folders of earlier versions.
-    pub fn noted_input(&self, attempt: AttemptId) -> Option<InputState> {
-        let text = self.attempts.sub(self.attempt_name(attempt)).ok()?.read(INPUT, TAIL).ok()?;
+    /// Returns the noted state of what an attempt reads; `None` if there is no note, as in folders of earlier versions.
+    pub fn noted_reads(&self, attempt: AttemptId) -> Option<Reads> {
+        let text = self.attempts.sub(self.attempt_name(attempt)).ok()?.read(READS, opening::LONGEST_RECORD).ok()?;
         serde_json::from_str(&text).ok()
     }
 

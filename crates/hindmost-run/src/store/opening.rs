@@ -19,6 +19,7 @@ use super::folder::{Distrust, Folder, distrust};
 use super::identity::{CacheIdentity, FolderIdentity};
 use super::manifest::{MANIFEST, Manifest};
 use super::output_file::check_places;
+use super::reads::Checksums;
 use super::record::{BegunWith, JobRecord};
 use super::recycling::Spares;
 use super::results::put_journal_away;
@@ -38,6 +39,8 @@ pub struct Opening {
     pub keep_results: bool,
     /// Parts of the job that run again.
     pub redo: Vec<Redo>,
+    /// Tasks run again whose results were made by another command.
+    pub redo_changed: bool,
     /// Options of a new run, which are written to the record of its job.
     pub begun_with: Option<BegunWith>,
     /// Do not sync results and journal: a power cut may lose them.
@@ -158,7 +161,7 @@ impl Store {
         let is_new = job.folder.is_none() && !has_traces;
         let manifest = Manifest::open(&inner).map_err(unwritable)?;
         let redo = plan.tasks_of_redo(&opening.redo).map_err(StoreError::Redo)?;
-        if has_traces && !opening.keep_results {
+        if has_traces && !opening.keep_results && !opening.redo_changed {
             check_commands(&root, &path, &job, &manifest, &plan, (&redo, &tasks), &changed)?;
         }
         job.path = Some(job.path.take().unwrap_or_else(|| JobRecord::path_text(&path)));
@@ -182,6 +185,7 @@ impl Store {
             keep_results: opening.keep_results,
             overwrite: opening.overwrite,
             spares: Spares::default(),
+            used: Checksums::default(),
         };
         store.check_place()?;
         store.check_outputs(&plan)?;

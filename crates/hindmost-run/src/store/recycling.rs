@@ -11,13 +11,13 @@ use hindmost_core::ids::AttemptId;
 use rustix::fs::{FileType, StatxFlags};
 
 use super::removal::Removal;
-use super::{Folder, INPUT, OUT, Store};
+use super::{Folder, OUT, READS, Store};
 use crate::engine::END_MARKER;
 
 /// Names of what stays in a folder that is used again; the files are emptied.
 const FILES: [&str; 3] = [END_MARKER, "stdout", "stderr"];
 /// Names of files that are removed from a folder that is used again.
-const NOTES: [&str; 3] = ["process", INPUT, "progress"];
+const NOTES: [&str; 3] = ["process", READS, "progress"];
 /// Number of folders that are kept at most. As many are needed as attempts run at a time.
 const MOST: usize = 256;
 

@@ -1,17 +1,20 @@
 //! Commits an attempt's output as its task's result, and checks committed results.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use hindmost_core::ids::{AttemptId, TaskId};
 use rustix::fs::{FileType, StatxFlags};
 
-use super::input::InputState;
 use super::listing::{Listing, checksum_at};
 use super::manifest::Line;
+use super::reads::{FileStates, ReadChange, Reads, difference};
 use super::{ASIDE, EMPTY, EMPTY_LINK, Folder, GivenUp, INNER, JOURNAL, OUT, STDOUT, Store, StoreError, old_journal};
-use crate::job_file::Plan;
+use crate::escape::unescaped;
+use crate::job_file::{Plan, TaskReads};
 
 /// Target of the links in the places of empty results.
 const EMPTY_RESULT: &str = "../.hindmost/empty";
@@ -37,13 +40,15 @@ pub enum ResultState {
     Valid,
     /// The result is missing.
     Gone,
+    /// Another command made the result, before the job was changed.
+    OtherCommand,
     /// The result differs from the one that was committed; holds the difference as text.
     Changed(String),
 }
 
 impl Store {
-    /// Adds an attempt's output to the manifest before it is committed. `input` is the task's input file and its state when
-    /// the attempt began to use it. `seconds` is how long the attempt ran, if that is known. `output` is the file that its standard
+    /// Adds an attempt's output to the manifest before it is committed. `reads` is what the task reads and
+    /// its state when the attempt began. `seconds` is how long the attempt ran, if that is known. `output` is the file that its standard
     /// output becomes. Returns false if the attempt has no
     /// output folder.
     ///
@@ -52,7 +57,7 @@ impl Store {
     pub fn prepare(
         &mut self,
         attempt: AttemptId,
-        input: Option<(&Path, InputState)>,
+        reads: Option<(&TaskReads<'_>, Reads)>,
         seconds: Option<f64>,
         output: Option<&Path>,
     ) -> io::Result<bool> {
@@ -73,7 +78,16 @@ impl Store {
         let task = attempt.task;
         let inode = folder.statx(OUT, StatxFlags::INO)?.stx_ino;
         let output = output.map(|path| self.stage_output(attempt, &folder, path)).transpose()?;
-        let input = input.map(|(path, state)| if self.checksums { state.with_checksum(path) } else { state });
+        let (task_reads, mut reads) = reads.map_or((None, Reads::default()), |(task, reads)| (Some(task), reads));
+        if let Some(now) = task_reads.filter(|_| self.checksums) {
+            reads.input = reads.input.zip(now.input.as_ref()).map(|(state, path)| state.with_checksum(path));
+            let used = std::mem::take(&mut reads.used).into_iter().map(|(text, state)| {
+                let path = PathBuf::from(OsString::from_vec(unescaped(&text)));
+                (text, self.used.add_to(state, &path))
+            });
+            reads.used = used.collect();
+        }
+        let used = self.manifest.add_used(reads.used)?;
         self.manifest.add(Line {
             phase: task.phase,
             task: task.index,
@@ -81,7 +95,9 @@ impl Store {
             run: self.job.run.clone(),
             command: self.command(task).to_owned(),
             inode,
-            input,
+            input: reads.input,
+            used,
+            row: reads.row,
             empty,
             written: [STDOUT, "stderr"].map(|name| {
                 let is_log = name != STDOUT || output.is_none();
@@ -268,7 +284,7 @@ impl Store {
             let is_listed = self.manifest.of(task).next().is_some();
             return match (self.job.manifest, is_listed) {
                 (false, _) => Ok(Ok(None)),
-                (true, true) => changed("another command made it"),
+                (true, true) => Ok(Err(ResultState::OtherCommand)),
                 (true, false) => changed("the manifest does not list it"),
             };
         }
@@ -340,16 +356,17 @@ impl Store {
         line.written != self.logs(attempt).map(size) && line.written != [0, 0]
     }
 
-    /// Returns how a task's input file differs from the one from which its valid result was made, as a text; `None` if it does
-    /// not differ, or is not known. Reads the content of the file if checksums are requested and one was recorded.
-    pub fn input_difference(&self, task: TaskId, input: &Path) -> Option<String> {
+    /// Returns how what a task reads differs from that from which its valid result was made; `None` if it does not differ, or is not
+    /// known. Reads the contents of files if checksums are requested and were recorded.
+    pub fn read_difference(&self, task: TaskId, now: &TaskReads<'_>) -> Option<ReadChange> {
         let line = self.line_of_result(task).ok()?.ok()??;
         // Two results have equal listings only if both are empty, because listings have times.
         let is_equal = |other: &&Line| std::ptr::eq(*other, line) || !line.empty && other.listing == line.listing;
         let equal = self.manifest.of(task).filter(is_equal);
         let mut first = None;
         for line in equal {
-            match line.input.as_ref()?.difference(input, self.checksums) {
+            let read = (line.input.as_ref(), self.manifest.used_by(line), &line.row);
+            match difference(read, now, |state, path| self.used.difference(state, path, self.checksums)) {
                 None => return None,
                 Some(difference) => _ = first.get_or_insert(difference),
             }
@@ -370,7 +387,8 @@ impl Store {
             Some(plain.digest == line.listing.digest)
         };
         let is_plain = line.listing.digest.is_some() && equals_plain() == Some(true);
-        let input_lacks = line.input.as_ref().is_some_and(|input| input.checksum.is_none());
+        let used = self.manifest.used_by(line).into_iter().flat_map(FileStates::values);
+        let input_lacks = line.input.iter().chain(used).any(|state| state.checksum.is_none());
         is_plain || line.listing.lacks_checksums() || input_lacks
     }
 

@@ -289,7 +289,7 @@ fn number_of(world: &World, folder: &Path, out: &Path, key: &Key) -> u32 {
     let phase = &plan.phases[key.0];
     let name = |task: u32| {
         let file = phase.input_of(task).and_then(|input| Some(input.file_name()?.to_str()?.to_owned()));
-        let values: Vec<&str> = phase.matrix_values(task).map(|(_, value)| value).collect();
+        let values: Vec<&str> = phase.values(task).map(|(_, value)| value).collect();
         file.unwrap_or_else(|| if values.is_empty() { task.to_string() } else { values.join("-") })
     };
     (0..phase.tasks).find(|task| name(*task) == key.1 && !phase.is_withdrawn(*task)).unwrap()

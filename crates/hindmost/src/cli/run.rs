@@ -60,6 +60,11 @@ pub enum OnTerm {
 }
 
 impl RunJobArgs {
+    /// True if a run continues.
+    pub fn resumes(&self) -> bool {
+        self.resume || self.redo_changed || !self.redo.is_empty()
+    }
+
     /// Returns what holds for all phases whatever the job file says.
     pub fn overrides(&self) -> Overrides {
         Overrides {
@@ -108,6 +113,10 @@ pub struct RunJobArgs {
     /// PHASE/3-9. Continues the run like --resume; may be repeated
     #[arg(long, value_name = "PHASE[/TASK…]")]
     pub redo: Vec<Redo>,
+    /// Run the tasks again whose command, environment or directory has changed since their results were made, and all later phases.
+    /// Continues the run like --resume
+    #[arg(long, conflicts_with = "keep_results")]
+    pub redo_changed: bool,
     /// With --resume or --redo: keep the results of phases whose command, environment or directory has changed
     #[arg(long)]
     pub keep_results: bool,

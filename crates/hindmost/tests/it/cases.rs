@@ -82,6 +82,7 @@ files! {
     simulate
     stalls
     stopping
+    tables
     theory
     watch
 }

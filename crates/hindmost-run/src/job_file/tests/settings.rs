@@ -13,9 +13,7 @@ fn job(keys: &str) -> String {
 /// Returns the values of all tasks of the first phase, such as `0.1 1`.
 fn values(text: &str, folder: &Path) -> Vec<String> {
     let phase = &plan_of(text, folder).unwrap().phases[0];
-    (0..phase.tasks)
-        .map(|task| phase.matrix_values(task).map(|(_, value)| value).collect::<Vec<_>>().join(" "))
-        .collect()
+    (0..phase.tasks).map(|task| phase.values(task).map(|(_, value)| value).collect::<Vec<_>>().join(" ")).collect()
 }
 
 #[test]
@@ -30,7 +28,7 @@ fn each_combination_of_values_is_a_task() {
     let tasks: Vec<String> = (0..phase.tasks)
         .map(|task| {
             let input = phase.input_of(task).unwrap().file_name().unwrap().to_string_lossy().into_owned();
-            format!("{input} {}", phase.matrix_values(task).map(|(_, value)| value).collect::<String>())
+            format!("{input} {}", phase.values(task).map(|(_, value)| value).collect::<String>())
         })
         .collect();
     assert_eq!(tasks, ["a.txt 1", "a.txt 2", "a.txt 3", "b.txt 1", "b.txt 2", "b.txt 3"]);

@@ -118,6 +118,7 @@ fn run_or_closed_pipe(mut args: MapArgs) -> Outcome {
         trust_folder: false,
         overwrite: args.overwrite,
         redo: Vec::new(),
+        redo_changed: false,
         begun_with: None,
     };
     let resumes = opening.resume;

@@ -22,9 +22,8 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     if args.schema {
         return terminal::print_json(&job_file::schema());
     }
-    let resumes = args.resume || !args.redo.is_empty();
     for (option, is_set) in [("--keep-results", args.keep_results), ("--retry-failed", args.retry_failed)] {
-        if is_set && !resumes {
+        if is_set && !args.resumes() {
             return Err(Failure::input(format!(
                 "{option} is about the results of an earlier run: add --resume or --redo, or leave it out"
             )));

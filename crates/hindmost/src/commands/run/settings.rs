@@ -24,13 +24,14 @@ const POWERCAP_FOLDER: &str = "HINDMOST_POWERCAP";
 /// Returns how the folders of a run are opened.
 pub fn opening(args: &RunJobArgs) -> Opening {
     Opening {
-        resume: args.resume || !args.redo.is_empty(),
+        resume: args.resumes(),
         keep_results: args.keep_results,
         no_sync: args.no_sync,
         checksum: args.checksum,
         trust_folder: args.trust_folder,
         overwrite: args.overwrite,
         redo: args.redo.clone(),
+        redo_changed: args.redo_changed,
         begun_with: None,
     }
 }

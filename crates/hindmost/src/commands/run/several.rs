@@ -45,11 +45,12 @@ pub fn holds_several(folder: &Path) -> bool {
 /// Runs several jobs, or checks their files.
 pub fn run(args: &RunJobArgs) -> Outcome {
     let out = args.out.clone().unwrap_or_else(|| FOLDER.into());
-    if !args.redo.is_empty() {
-        return Err(Failure::input(
-            "--redo is about one job, but this run has several: to run parts of a job again, remove their results from its \
-             folder, and add --resume",
-        ));
+    if !args.redo.is_empty() || args.redo_changed {
+        let option = if args.redo_changed { "--redo-changed" } else { "--redo" };
+        return Err(Failure::input(format!(
+            "{option} is about one job, but this run has several: to run parts of a job again, remove their results from its \
+             folder, and add --resume"
+        )));
     }
     if args.jobs.is_empty() && args.resume && !holds_several(&out) && args.listen.is_none() {
         return Err(Failure::input(format!(

@@ -377,9 +377,9 @@ fn is_tidy(plan: &Plan, out: &Path, timeline: &Timeline) {
     let ledger = Ledger::of(header(out).dimensions, &records(out));
     // A job that fails takes its reservations with it.
     if timeline.jobs.iter().all(|job| job.finish.is_some()) {
-        ledger.has_freed_all()
+        ledger.has_freed_all();
     } else {
-        ledger.has_ended_all()
+        ledger.has_ended_all();
     }
     assert!(ledger.late.is_empty(), "{:?} finished after the winners of their tasks", ledger.late);
 }

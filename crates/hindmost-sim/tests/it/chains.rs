@@ -54,7 +54,7 @@ fn a_scenario_states_chains() {
     for seed in 1..=5 {
         // Both phases of a job have the number of tasks that was drawn for the first, and no copies run.
         let (_, jobs) = jobs_of(&experiment(&text("after = [\"trim\"]\neach = true")), seed);
-        assert!(jobs.iter().all(|job| job.tasks % 2 == 0 && u64::from(job.attempts) == job.tasks), "{jobs:?}");
+        assert!(jobs.iter().all(|job| job.tasks % 2 == 0 && job.attempts == job.tasks), "{jobs:?}");
     }
     for (phase, message) in [
         ("after = [\"trim\"]\neach = true\ntasks = 3", "remove tasks"),

@@ -329,8 +329,10 @@ impl RowText {
 
 /// Returns a value as a pattern of files that stands for itself.
 pub(super) fn as_pattern(value: &str) -> Cow<'_, str> {
-    if value.contains(['*', '?', '[']) {
-        return Cow::Owned(glob::Pattern::escape(value));
+    if value.contains(['*', '?', '[', '$']) || value.starts_with('~') {
+        // Variables and the home folder are no part of a value either: in brackets they stand for themselves.
+        let escaped = glob::Pattern::escape(value).replace('$', "[$]");
+        return Cow::Owned(escaped.strip_prefix('~').map_or(escaped.clone(), |rest| format!("[~]{rest}")));
     }
     Cow::Borrowed(value)
 }

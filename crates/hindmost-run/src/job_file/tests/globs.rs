@@ -158,3 +158,14 @@ fn variables_and_the_home_folder_stand_for_themselves_in_patterns() {
     let error = found("$HINDMOST_NO_SUCH_VARIABLE/*").unwrap_err();
     assert!(error.contains("which is not set: export it"), "{error}");
 }
+
+#[test]
+fn values_of_columns_stand_for_themselves_in_patterns() {
+    let folder = folder_of(&[b"a$HOME.fq", b"[b]*.fq", b"~/c.fq"]);
+    std::fs::write(folder.path().join("s.csv"), "file\na$HOME.fq\n[b]*.fq\n~/c.fq\n").unwrap();
+    let text = "[[phase]]\nname = \"p\"\ntable = \"s.csv\"\ninputs = \"{file}\"\ncommand = \"x\"";
+    let own = folder.path().canonicalize().unwrap();
+    let plan = plan_of(text, folder.path()).unwrap_or_else(|error| panic!("{error}"));
+    let inputs: Vec<_> = plan.phases[0].inputs.iter().flatten().map(|path| path.strip_prefix(&own).unwrap()).collect();
+    assert_eq!(inputs, [Path::new("a$HOME.fq"), Path::new("[b]*.fq"), Path::new("~/c.fq")]);
+}

@@ -2,6 +2,7 @@
 
 use hindmost_core::metrics::{Needs, Spread, size};
 
+use crate::document::Table;
 use crate::text::{duration, escaped};
 
 /// Largest number of phases that are named.
@@ -18,11 +19,35 @@ pub(crate) fn needs<'a>(phases: impl Iterator<Item = (&'a str, &'a Needs)>) -> O
     (!said.is_empty()).then(|| format!("{} (median, largest)", said.join("; ")))
 }
 
-fn of_phase(needs: &Needs) -> String {
-    let both = |spread: &Spread, in_words: fn(f64) -> String| {
-        let (p50, max) = (in_words(spread.p50), in_words(spread.max));
-        if spread.tasks == 1 { max } else { format!("{p50}, {max}") }
+/// Returns a table of what the winners of phases needed; `None` if nothing was measured.
+pub(crate) fn needs_table<'a>(phases: impl Iterator<Item = (&'a str, &'a Needs)>) -> Option<Table> {
+    let cell = |spread: Option<Spread>, in_words: fn(f64) -> String| {
+        spread.map_or_else(|| "–".to_owned(), |spread| both(&spread, in_words))
     };
+    let mut table = Table::new(
+        "What the attempts that finished first needed: median and largest",
+        &["phase:", "memory", "CPU time", "read", "written"],
+    );
+    for (phase, needs) in phases {
+        let Needs { memory, cpu_seconds, read, written, .. } = *needs;
+        table.row([
+            escaped(phase),
+            cell(memory, size),
+            cell(cpu_seconds, duration),
+            cell(read, size),
+            cell(written, size),
+        ]);
+    }
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// Returns the median and the largest, or the only one.
+fn both(spread: &Spread, in_words: fn(f64) -> String) -> String {
+    let (p50, max) = (in_words(spread.p50), in_words(spread.max));
+    if spread.tasks == 1 { max } else { format!("{p50}, {max}") }
+}
+
+fn of_phase(needs: &Needs) -> String {
     let said = [
         needs.memory.map(|memory| format!("{} of memory", both(&memory, size))),
         needs.cpu_seconds.map(|seconds| format!("{} of CPU time", both(&seconds, duration))),

@@ -12,7 +12,7 @@ use crate::copies::{gain, lessons};
 use crate::document::{Document, Form, Frame, Picture, Role, Table};
 use crate::failures::values;
 use crate::figures::gantt::{Fate, GanttChart, Panel, by_node};
-use crate::needs::needs;
+use crate::needs::needs_table;
 use crate::run::{BROKEN_NOT_COUNTED, COLUMNS, in_words, state as state_name, total};
 use crate::text::{counted, duration, escaped, grouped, percent};
 
@@ -61,6 +61,10 @@ pub fn run_page(page: &RunPage<'_>) -> String {
             if summary.pauses.is_empty() { "" } else { ", pauses included" }
         ),
     );
+    let measured = summary.phases.iter().filter_map(|phase| Some((phase.name.as_str(), phase.needs.as_ref()?)));
+    if let Some(needed) = needs_table(measured) {
+        document.table(needed);
+    }
     document.heading(2, "Attempts over time");
     document.pictures(vec![gantt(page)]);
     attempts(&mut document, page);
@@ -127,10 +131,6 @@ fn facts(page: &RunPage<'_>) -> Vec<(&'static str, String)> {
             if broken { BROKEN_NOT_COUNTED } else { "" }
         ),
     );
-    let measured = summary.phases.iter().filter_map(|phase| Some((phase.name.as_str(), phase.needs.as_ref()?)));
-    if let Some(needed) = needs(measured) {
-        fact("needed by winners", needed);
-    }
     for suggestion in &summary.suggestions {
         fact("suggestion", escaped(&suggestion.text));
     }

@@ -26,6 +26,8 @@ use crate::terminal;
 use super::report::quoted;
 use super::trace::with_progress;
 
+/// Largest number of tasks that are named for which a task waited.
+const MOST_AFTER: usize = 8;
 /// Indentation of the lines below a step, as wide as the step's time.
 const GAP: &str = "             ";
 
@@ -54,6 +56,7 @@ pub fn run(args: &ExplainArgs) -> Outcome {
     let folder = internal_files(&path, &job.spec.name);
     let failure = failure_of(folder.as_deref(), &phases, task);
     let key = key_of(folder.as_deref(), task);
+    let waited_for = waited_for(&timeline, task);
     if was_finished(&timeline, task)
         && let Some(earlier) = earlier_journal(&path, &job.spec.name, task)
     {
@@ -67,6 +70,7 @@ pub fn run(args: &ExplainArgs) -> Outcome {
         return terminal::print_json(&json!({
             "task": args.task, "policy": header.policy, "knowledge": header.knowledge.to_string(),
             "steps": steps, "outcome": outcome, "failure": failure, "input_and_values": key,
+            "waited_for": waited_for.iter().map(|(task, finish)| json!({"task": task, "finish": finish})).collect::<Vec<_>>(),
         }));
     }
     let about = SYSTEMS.iter().find(|system| system.name == spec.system).map_or("", |system| system.about);
@@ -75,6 +79,9 @@ pub fn run(args: &ExplainArgs) -> Outcome {
     let mut text = indented("", &head, width);
     if !key.is_empty() {
         text += &indented("", &key.join(", "), width);
+    }
+    if !waited_for.is_empty() {
+        text += &indented("", &after_in_words(&waited_for), width);
     }
     if !about.is_empty() {
         text += &indented("", &format!("{}: {about}", spec.system), width);
@@ -99,6 +106,35 @@ pub fn run(args: &ExplainArgs) -> Outcome {
             &indented("", &format!("{updates} of estimates, without a decision after it: --json shows all."), width);
     }
     terminal::print(&text)
+}
+
+/// Returns the single tasks of earlier phases for which a task waited, by name, and when they finished in seconds since the run began, if
+/// they did.
+fn waited_for(timeline: &Timeline, task: TaskId) -> Vec<(String, Option<f64>)> {
+    let spec = &timeline.jobs[task.job.0 as usize].spec;
+    let edges = spec.phases.get(task.phase as usize).map_or(&[][..], |phase| &phase.edges);
+    let parents = edges.iter().flat_map(|edges| {
+        edges.parents_of(task.index).into_iter().map(|index| TaskId { phase: edges.parent, index, ..task })
+    });
+    let finish = |parent: TaskId| {
+        timeline.attempts_of(parent).find(|row| row.outcome == AttemptEnd::Won).map(|row| row.end.seconds())
+    };
+    let named = |parent: TaskId| format!("{}/{}", spec.phases[parent.phase as usize].name, parent.index);
+    parents.map(|parent| (named(parent), finish(parent))).collect()
+}
+
+/// Says for which tasks a task waited.
+fn after_in_words(waited_for: &[(String, Option<f64>)]) -> String {
+    let one = |(task, finish): &(String, Option<f64>)| match finish {
+        Some(finish) => format!("{task} ({finish:.2} s)"),
+        None => task.clone(),
+    };
+    let mut all: Vec<String> = waited_for.iter().take(MOST_AFTER).map(one).collect();
+    let more = waited_for.len() - all.len();
+    if more > 0 {
+        all.push(format!("{more} more"));
+    }
+    format!("after {}", all.join(", "))
 }
 
 /// Reads a journal.

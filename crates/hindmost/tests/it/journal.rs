@@ -248,3 +248,19 @@ fn json_in_file(folder: &Path, journal: &[u8]) -> Value {
     fs::write(folder.join("j"), journal).unwrap();
     json_in(folder, &["verify", "j", "--json"])
 }
+
+#[test]
+fn explain_names_the_tasks_of_a_chain_for_which_a_task_waited() {
+    let folder = tempfile::tempdir().unwrap();
+    let phase = |name: &str, keys: &str| format!("[[phase]]\nname = \"{name}\"\n{keys}\ncommand = \"sleep 0.2\"\n");
+    let text =
+        format!("name = \"j\"\n{}{}", phase("trim", "tasks = 3"), phase("align", "after = [\"trim\"]\neach = true"));
+    fs::write(folder.path().join("job.toml"), text).unwrap();
+    assert_eq!(run_in(folder.path(), &["run", "job.toml", "--policy", "none"]).code, Some(0));
+    let explained = json_in(folder.path(), &["explain", "j.out", "align/2", "--json"]);
+    assert_eq!(explained["waited_for"][0]["task"], "trim/2");
+    assert!(explained["waited_for"][0]["finish"].as_f64().is_some_and(|finish| finish > 0.1), "{explained}");
+    let text = run_in(folder.path(), &["explain", "j.out", "align/2"]).stdout;
+    assert!(text.contains("\nafter trim/2 ("), "{text}");
+    assert_eq!(json_in(folder.path(), &["explain", "j.out", "trim/2", "--json"])["waited_for"], serde_json::json!([]));
+}

@@ -6,7 +6,7 @@
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -23,6 +23,7 @@ use super::{
     END_MARKER, Engine, Happened, Launch, Marker, NodeOffer, ROOT_NAME, RunIdentity, Used, key, unwrapped, wrapped,
 };
 use crate::process::{self, Ending, Group, Identity, Mark, MemoryKills, Outcome, Strays, Tag, Watcher, WrittenFile};
+use crate::store::Folder;
 
 /// An attempt whose processes are stopped and continued in turn, so that it takes `factor` times as long.
 struct Slowed {
@@ -38,6 +39,8 @@ const RUN_WINDOW: f64 = 0.1;
 
 /// Time within which the root process of a killed attempt must end. Otherwise the engine reports that it does not end.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The most bytes of an end marker that are read.
+const LONGEST_MARKER: u64 = 1000;
 
 impl Slowed {
     /// Returns how long the processes stay stopped or continue to run now.
@@ -398,9 +401,21 @@ fn happening(attempt: AttemptId, folder: &std::path::Path, wrapped: bool, outcom
     }
 }
 
+/// Returns the text of an attempt's end marker; empty if there is none. The command may have put anything in its place, such as a pipe
+/// that would block its reader.
+fn marker(folder: &std::path::Path) -> String {
+    let mut text = String::new();
+    let file = Folder::open(folder).and_then(|folder| folder.file(END_MARKER));
+    // What can't be read is no marker.
+    match file.and_then(|file| file.take(LONGEST_MARKER).read_to_string(&mut text)) {
+        Ok(_) => text,
+        Err(_) => String::new(),
+    }
+}
+
 /// True if an attempt's end marker is missing, or says that a signal has killed the command.
 pub(super) fn may_be_signalled(folder: &std::path::Path) -> bool {
-    let text = fs::read_to_string(folder.join(END_MARKER)).unwrap_or_default();
+    let text = marker(folder);
     let code = text.split_whitespace().nth(1).and_then(|code| code.parse::<i32>().ok());
     // Shells add 128 to the number of a signal.
     !text.ends_with('\n') || code.is_none_or(|code| code > 128)
@@ -408,19 +423,19 @@ pub(super) fn may_be_signalled(folder: &std::path::Path) -> bool {
 
 /// True if an attempt's end marker says that the command has ended with the code of `SIGKILL`.
 fn was_killed(folder: &std::path::Path) -> bool {
-    let text = fs::read_to_string(folder.join(END_MARKER)).unwrap_or_default();
+    let text = marker(folder);
     text.split_whitespace().nth(1) == Some("137")
 }
 
 /// True if an attempt's end marker says that the command failed.
 pub(super) fn says_failed(folder: &std::path::Path) -> bool {
-    let text = fs::read_to_string(folder.join(END_MARKER)).unwrap_or_default();
+    let text = marker(folder);
     text.split_whitespace().nth(1).is_some_and(|code| code != "0")
 }
 
 /// True if an attempt's end marker is complete.
 fn has_marker(folder: &std::path::Path) -> bool {
-    fs::read(folder.join(END_MARKER)).is_ok_and(|text| text.ends_with(b"\n"))
+    marker(folder).ends_with('\n')
 }
 
 impl Engine for Local {

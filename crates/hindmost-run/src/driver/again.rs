@@ -326,6 +326,13 @@ impl<'a> Again<'a> {
         }));
         for (phase, before) in &self.changes.renewed {
             let phase = &plan.phases[*phase as usize];
+            if *before == phase.tasks {
+                lines.push(format!(
+                    "the tasks of phase {} are other ones than before, so all of them run again",
+                    phase.name
+                ));
+                continue;
+            }
             lines.push(format!(
                 "phase {} has {} task{} now instead of {before}, so all of them run again",
                 phase.name,
@@ -385,12 +392,15 @@ impl<'a> Again<'a> {
             let tasks = if phase.may_fail() == 1 { "task" } else { "tasks" };
             lines.push(format!("phase {} allows {} failed {tasks} now and has {failed}", phase.name, phase.may_fail()));
         }
-        match self.given_up_again().count() + self.failed.open {
+        let left_out = plan.left_out(&self.given_up);
+        match self.given_up_again().filter(|task| !left_out.contains(task)).count() + self.failed.open {
             0 => {}
             1 => lines.push("1 task that had failed runs again".to_owned()),
             count => lines.push(format!("{count} tasks that had failed run again")),
         }
-        let (stuck, stay): (Vec<_>, Vec<_>) = self.stay_failed().partition(|task| self.failed.stuck.contains(task));
+        let left_out = plan.left_out(&self.given_up);
+        let stay_failed = self.stay_failed().filter(|task| !left_out.contains(task));
+        let (stuck, stay): (Vec<_>, Vec<_>) = stay_failed.partition(|task| self.failed.stuck.contains(task));
         match stay.len() {
             0 => {}
             1 => lines.push("1 task stays failed; --retry-failed tries it again".to_owned()),
@@ -404,8 +414,9 @@ impl<'a> Again<'a> {
             }
         }
         let later = (0..).zip(&plan.phases).filter_map(|(at, phase)| {
-            let (again, finished) =
-                (self.later_of(at).count(), tasks_of(plan, at).filter(|task| self.finished.contains(task)));
+            let is_there = |task: &TaskId| !phase.is_withdrawn(task.index);
+            let again = self.later_of(at).filter(is_there).count();
+            let finished = tasks_of(plan, at).filter(|task| self.finished.contains(task) && is_there(task));
             match again {
                 0 => None,
                 again if again == finished.count() => Some(phase.name.clone()),

@@ -37,7 +37,10 @@ pub(super) fn arrival(plan: &Plan, store: &Store) -> Result<Arrival, RunError> {
         phase.input = planned.input();
     }
     let stays_failed = |task: &&GivenUp| given_up.contains(&task.id()) && !valid.contains(&task.id());
-    let given_up = store.job().given_up.iter().filter(stays_failed).cloned().collect();
+    // Tasks that are left out follow from the others.
+    let left_out = plan.left_out(&given_up);
+    let failed = store.job().given_up.iter().filter(stays_failed);
+    let given_up = failed.filter(|task| !left_out.contains(&task.id())).cloned().collect();
     Ok(Arrival { spec, given_up })
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use hindmost_core::cluster::{Attempt, AttemptState, Job};
+use hindmost_core::cluster::{Attempt, AttemptState, Job, Task};
 use hindmost_core::ids::{AttemptId, NodeId, TaskId};
 use hindmost_core::record::Event;
 use hindmost_core::time::Time;
@@ -81,7 +81,10 @@ impl Driver<'_> {
         ]);
         let of_job = self.session.cluster().job(attempt.task.job).map(Job::spec);
         let edges = of_job.and_then(|spec| spec.phases.get(attempt.task.phase as usize)).map(|phase| &phase.edges[..]);
-        let parents = job.plan.parents_of(attempt.task.index, edges.unwrap_or_default());
+        let cluster = self.session.cluster();
+        let has_none =
+            |phase, index| cluster.task(TaskId { phase, index, ..attempt.task }).is_some_and(Task::is_abandoned);
+        let parents = job.plan.parents_of(attempt.task.index, edges.unwrap_or_default(), has_none);
         environment.extend(parents.map(|(name, tasks)| (name.into(), tasks.into())));
         environment.extend((from > 0.0).then(|| own("HINDMOST_FROM_PROGRESS", from.to_string().into())));
         environment.extend(input.map(|input| own("HINDMOST_INPUT", input.into())));

@@ -130,7 +130,10 @@ impl FailedAgain {
         for (task, count) in store.earlier_failures().into_iter().chain(what_counts::failures(plan, records)) {
             *counts.entry(task).or_default() += count;
         }
-        let given_up = what_counts::given_up(plan, store, records, &changes.added);
+        let mut given_up = what_counts::given_up(plan, store, records, &changes.added);
+        // Tasks that are left out have not failed. If what they wait for runs again, they come after it.
+        let left_out = plan.left_out(&given_up);
+        given_up.retain(|task| !left_out.contains(task));
         let mut found = FailedAgain::default();
         for task in &given_up {
             *found.phases.entry(task.phase).or_default() += 1;
@@ -328,6 +331,11 @@ impl Driver<'_> {
     /// Gives up a task, and those that wait only for single tasks without results.
     fn leave_without_result(&mut self, task: TaskId) -> Result<(), RunError> {
         self.happen(&Event::TaskGivenUp { task })?;
+        self.leave_children_out(task)
+    }
+
+    /// Gives up the tasks that wait only for single tasks without results, of which this is one.
+    fn leave_children_out(&mut self, task: TaskId) -> Result<(), RunError> {
         let children = |spec: &JobSpec| {
             let of = |(at, phase): (u32, &PhaseSpec)| {
                 let children = phase.edges_from(task.phase).map(|edges| edges.children_of(task.index));
@@ -385,7 +393,8 @@ impl Driver<'_> {
     /// Lists the tasks of a job that were given up before the run was resumed, and makes the withheld ones pending again,
     /// unless their next try has to wait.
     pub(super) fn take_up_failed(&mut self, job: JobId, before: &FailedBefore) -> Result<(), RunError> {
-        for task in &before.given_up {
+        let left_out = self.jobs[job].plan.left_out(&before.given_up);
+        for task in before.given_up.difference(&left_out) {
             self.recall_given_up(job, &before.given_up_task(*task))?;
         }
         if !self.jobs[job].shutdown.is_open() {
@@ -415,10 +424,8 @@ impl Driver<'_> {
         let failures = given_up.failures;
         let failed = FailedTask { failures, ..self.failed_attempt(attempt, &given_up.reason, tails) };
         self.jobs[job].failures.recall_given_up(task, failed);
-        if self.is_pending(task) {
-            self.leave_without_result(task)?;
-        }
-        Ok(())
+        // The process may have died before it had left out the tasks that wait only for this one.
+        if self.is_pending(task) { self.leave_without_result(task) } else { self.leave_children_out(task) }
     }
 
     /// Gives up the tasks of a job whose inputs or values are gone, which have no result and no running attempt.

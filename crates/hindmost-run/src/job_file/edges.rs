@@ -32,15 +32,54 @@ impl Plan {
         of.edges.iter().map(edges).collect()
     }
 
+    /// Returns the tasks that get no result because none of the single tasks has one for which they wait. `without` are the tasks that have
+    /// none.
+    pub(crate) fn left_out(&self, without: &BTreeSet<TaskId>) -> BTreeSet<TaskId> {
+        let mut left_out = BTreeSet::new();
+        if without.is_empty() {
+            return left_out;
+        }
+        for (at, phase) in (0..).zip(&self.phases) {
+            for TaskEdges { parent, groups } in self.edges(at) {
+                let of_parent = |index| TaskId { job: JobId(0), phase: parent, index };
+                let has_none = |index: u32| {
+                    without.contains(&of_parent(index))
+                        || left_out.contains(&of_parent(index))
+                        || self.phases[parent as usize].is_withdrawn(index)
+                };
+                let parents: Vec<bool> = (0..self.phases[parent as usize].tasks).map(has_none).collect();
+                // The groups of the parent's tasks, and whether all tasks of each have no result.
+                let group = |of: &dyn Fn(&TaskGroups) -> &Vec<u32>, task: u32| {
+                    groups.as_ref().map_or(task, |groups| of(groups)[task as usize])
+                };
+                let mut all: BTreeMap<u32, bool> = BTreeMap::new();
+                for (index, has_none) in (0..).zip(parents) {
+                    let group = all.entry(group(&|groups| &groups.of_parents, index)).or_insert(true);
+                    *group &= has_none;
+                }
+                let tasks = (0..phase.tasks).filter(|index| !phase.is_withdrawn(*index));
+                let out = tasks.filter(|index| all.get(&group(&|groups| &groups.of_tasks, *index)) == Some(&true));
+                left_out.extend(out.map(|index| TaskId { job: JobId(0), phase: at, index }));
+            }
+        }
+        left_out
+    }
+
     /// Returns the variables that say which single tasks of earlier phases a task comes after: `HINDMOST_PARENTS_` with the name
-    /// of the phase, and the numbers of its tasks that are not withdrawn, with spaces between them. `edges` are those of the
-    /// task's phase.
-    pub(crate) fn parents_of(&self, task: u32, edges: &[TaskEdges]) -> impl Iterator<Item = (String, String)> {
+    /// of the phase, and the numbers of its tasks that have a result, with spaces between them. `edges` are those of the
+    /// task's phase; `has_none` says whether the task of a phase, by their numbers, gets no result.
+    pub(crate) fn parents_of(
+        &self,
+        task: u32,
+        edges: &[TaskEdges],
+        has_none: impl Fn(u32, u32) -> bool,
+    ) -> impl Iterator<Item = (String, String)> {
         edges.iter().filter_map(move |edges| {
             let parent = self.phases.get(edges.parent as usize)?;
             let is_valid = |c: char| c.is_ascii_alphanumeric() || c == '_';
             let name: String = parent.name.chars().map(|c| if is_valid(c) { c } else { '_' }).collect();
-            let tasks = edges.parents_of(task).into_iter().filter(|index| !parent.is_withdrawn(*index));
+            let is_there = |index: &u32| !parent.is_withdrawn(*index) && !has_none(edges.parent, *index);
+            let tasks = edges.parents_of(task).into_iter().filter(is_there);
             let numbers: Vec<String> = tasks.map(|index| index.to_string()).collect();
             Some((format!("HINDMOST_PARENTS_{name}"), numbers.join(" ")))
         })
@@ -219,9 +258,20 @@ mod tests {
         let edges = plan.edges(2);
         let parents: Vec<Vec<u32>> = (0..2).map(|task| edges[0].parents_of(task)).collect();
         assert_eq!(parents, [[0, 1], [2, 3]]);
-        let variables: Vec<(String, String)> = plan.parents_of(1, &edges).collect();
+        let variables: Vec<(String, String)> = plan.parents_of(1, &edges, |_, _| false).collect();
         assert_eq!(variables, [("HINDMOST_PARENTS_align".to_owned(), "2 3".to_owned())]);
         assert!(plan.edges(3).is_empty());
+    }
+
+    #[test]
+    fn tasks_are_left_out_if_none_of_their_parents_has_a_result() {
+        let plan = pipeline();
+        let tasks = |tasks: &[(u32, u32)]| -> BTreeSet<TaskId> {
+            tasks.iter().map(|(phase, index)| TaskId { job: JobId(0), phase: *phase, index: *index }).collect()
+        };
+        assert_eq!(plan.left_out(&tasks(&[(0, 1)])), tasks(&[(1, 1)]));
+        assert_eq!(plan.left_out(&tasks(&[(0, 2), (0, 3)])), tasks(&[(1, 2), (1, 3), (2, 1)]));
+        assert_eq!(plan.left_out(&tasks(&[(2, 0), (2, 1)])), tasks(&[]));
     }
 
     #[test]

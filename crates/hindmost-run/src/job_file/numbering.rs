@@ -159,14 +159,12 @@ impl Plan {
             [] => {}
             [phase] => {
                 return Some(format!(
-                    "its phase {phase} is not in the job file any more, and a run continues only with all of its phases; put \
-                     the                      phase back under its name, "
+                    "its phase {phase} is not in the job file any more, and a run continues only with all of its phases; put the phase back under its name, "
                 ));
             }
             phases => {
                 return Some(format!(
-                    "its phases {} are not in the job file any more, and a run continues only with all of its phases; put the                      \
-                     phases back under their names, ",
+                    "its phases {} are not in the job file any more, and a run continues only with all of its phases; put the phases back under their names, ",
                     phases.join(", ")
                 ));
             }

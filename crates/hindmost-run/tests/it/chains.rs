@@ -22,7 +22,7 @@ use proptest::prelude::*;
 
 use crate::checked_engine::{CheckedEngine, Died, Rules};
 use crate::fake_engine::FakeEngine;
-use crate::test_run::{TestRun, new_folder, scratch, takes};
+use crate::test_run::{TestRun, fails, new_folder, scratch, takes};
 
 /// Which tasks a phase has.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -353,4 +353,25 @@ fn chains_do_not_wait_for_stragglers_of_their_phase() {
     };
     assert!((job("").run().done().flowtime() - 30.0).abs() < 0.5);
     assert!((job("each = true").run().done().flowtime() - 12.0).abs() < 0.5);
+}
+
+#[test]
+fn tasks_that_are_left_out_do_not_run_again_and_have_not_failed() {
+    let started: Rc<RefCell<Vec<(u32, u32)>>> = Rc::default();
+    let starts = Rc::clone(&started);
+    let job = TestRun::on("n1:4").policy("none").behaviour(move |launch| {
+        let task = launch.attempt.task;
+        starts.borrow_mut().push((task.phase, task.index));
+        if (task.phase, task.index) == (0, 1) { fails(1.0) } else { takes(1.0) }
+    });
+    let job = job.phase_with("a", 3, "retries = 0\nallowed_failures = 1").phase_with("b", 3, "each = true");
+    let finished = job.phase("c", 1).run();
+    let failed: Vec<u32> = finished.outcome.summary.failed_tasks.iter().map(|failed| failed.task).collect();
+    assert_eq!((finished.outcome.summary.state, failed), (RunState::Done, vec![1]));
+    assert_eq!(started.take(), [(0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (2, 0)]);
+    for _ in 0..2 {
+        let again = finished.place.run();
+        let failed: Vec<u32> = again.summary.failed_tasks.iter().map(|failed| failed.task).collect();
+        assert_eq!((again.summary.state, failed, started.take()), (RunState::Done, vec![1], vec![]));
+    }
 }
